@@ -1,0 +1,167 @@
+"""What a store is: it merges upserts and hands out what is near to a node. It holds no rule and no question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol
+
+from lineage_graph.elements import Element
+from lineage_graph.errors import BadRequest
+from lineage_graph.model import (
+    ColumnMapping,
+    Dataset,
+    DatasetKey,
+    Evidence,
+    Flow,
+    Job,
+    JobKey,
+    OutputKey,
+    Run,
+    RunKey,
+)
+from lineage_graph.projection import Output, Use
+from lineage_graph.upserts import Upserts
+
+
+class Neighbourhood(Protocol):
+    """One consistent view of a store, asked level by level while a cut is made.
+
+    Each method takes all keys of a level at once, so that a level costs a store one round trip per method.
+    """
+
+    def expect(self, keys: Iterable[DatasetKey], downstream: bool) -> None:
+        """Told before a deep cut from these datasets, so that a store may fetch at once what it will ask for."""
+        ...
+
+    def datasets(self, keys: Iterable[DatasetKey]) -> dict[DatasetKey, Dataset]: ...
+
+    def jobs(self, keys: Iterable[JobKey]) -> dict[JobKey, Job]: ...
+
+    def runs(self, keys: Iterable[RunKey]) -> dict[RunKey, Run]: ...
+
+    def reads(self, keys: Iterable[tuple[DatasetKey, JobKey]]) -> dict[tuple[DatasetKey, JobKey], Evidence]: ...
+
+    def alias_claims(self, keys: Iterable[DatasetKey]) -> set[DatasetKey]:
+        """The datasets whose symlinks or renames name one of these, or are named by one of these."""
+        ...
+
+    def fed_by(self, keys: Iterable[DatasetKey]) -> dict[DatasetKey, list[str]]:
+        """Digests of the flows that each of these datasets feeds."""
+        ...
+
+    def flows(self, digests: Iterable[str]) -> dict[str, Flow]: ...
+
+    def outputs_of_flows(self, digests: Iterable[str]) -> dict[str, list[OutputKey]]:
+        """Outputs that were ever made from each flow, ``NOTHING`` included."""
+        ...
+
+    def writers(self, keys: Iterable[DatasetKey]) -> dict[DatasetKey, list[JobKey]]:
+        """Jobs that ever wrote, or declared to write, each of these datasets."""
+        ...
+
+    def outputs(self, keys: Iterable[OutputKey]) -> dict[OutputKey, Output]: ...
+
+    def uses_of_outputs(self, keys: Iterable[OutputKey]) -> dict[OutputKey, dict[str, Use]]: ...
+
+    def outputs_of_jobs(self, keys: Iterable[JobKey]) -> dict[JobKey, list[OutputKey]]:
+        """Outputs that each job ever had, ``NOTHING`` included."""
+        ...
+
+    def mappings(self, digests: Iterable[str]) -> dict[str, ColumnMapping]: ...
+
+    def known_columns(self, keys: Iterable[DatasetKey]) -> dict[DatasetKey, list[str]]:
+        """Names of all columns that any event ever named, sorted."""
+        ...
+
+
+class Store(Protocol):
+    """Merges, and opens views to cut from. Two implementations: in memory, and on Neo4j."""
+
+    @property
+    def applied(self) -> int:
+        """The journal offset up to which every event is in the graph; 0 for an empty one."""
+        ...
+
+    @property
+    def newest_event(self) -> int | None:
+        """The newest event time in the graph; ``None`` for an empty one."""
+        ...
+
+    def merge(self, upserts: Upserts, offset: int) -> None:
+        """Join upserts into the graph; ``offset`` is the newest journal offset they come from.
+
+        Raises :class:`~lineage_graph.errors.StoreUnavailable` when nothing was written.
+        """
+        ...
+
+    def look(self) -> AbstractContextManager[Neighbourhood]:
+        """A view that no merge changes meanwhile."""
+        ...
+
+    def run_keys(self, run_id: str) -> list[RunKey]:
+        """All runs with this id, sorted; one per job that sent it."""
+        ...
+
+    def search(self, text: str, kinds: Iterable[str], namespace: str | None) -> list[Found]:
+        """Datasets and jobs whose name holds the text, any case, in the order of :func:`found_in`."""
+        ...
+
+    def elements(self) -> Iterator[Element]:
+        """The whole graph, nodes before relationships, in a fixed order."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Found(NamedTuple):
+    """A hit of a search."""
+
+    type: str
+    namespace: str
+    name: str
+    last_seen: int
+
+
+def found_in(
+    datasets: Mapping[DatasetKey, Dataset],
+    jobs: Mapping[JobKey, Job],
+    text: str,
+    kinds: Iterable[str],
+    namespace: str | None,
+) -> list[Found]:
+    """Names that hold the text, case ignored, ``_`` and ``%`` standing for themselves.
+
+    Exact names first, then those that begin with the text, then by name.
+    """
+    wanted = text.casefold()
+    found = []
+    for kind, held in (("dataset", datasets), ("job", jobs)):
+        if kind in kinds:
+            for key, entity in held.items():
+                if wanted in key[1].casefold() and namespace in (None, key[0]):
+                    found.append(Found(kind, *key, entity.last_seen))
+    return sorted(found, key=lambda hit: (_closeness(hit.name.casefold(), wanted), hit.name, hit.namespace, hit.type))
+
+
+def _closeness(name: str, wanted: str) -> int:
+    return 0 if name == wanted else 1 if name.startswith(wanted) else 2
+
+
+def open_store(uri: str | None, journal_id: str, **options: str) -> Store:
+    """The store that a URI names: ``None`` for the embedded one, ``bolt://…`` or ``neo4j://…`` for Neo4j.
+
+    Raises :class:`~lineage_graph.errors.BadRequest` for another scheme.
+    """
+    if uri is None:
+        from lineage_graph.networkx_store import NetworkXStore
+
+        return NetworkXStore()
+    if uri.split("://")[0] in ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc"):
+        from lineage_graph.neo4j_store import Neo4jStore
+
+        return Neo4jStore(uri, journal_id, **options)
+    raise BadRequest(
+        "store",
+        f"{uri!r} is no store; give bolt://host:port or neo4j://host:port, or none for the embedded one",
+    )
