@@ -1,0 +1,17 @@
+// Remove evidence that no run stands behind any more, with its edges
+//
+// A run that said more in a later event takes back what it said before.
+//
+// param rows LIST<MAP>: key, and flow and dataset keys
+UNWIND $rows AS row
+MATCH (n:Evidence {key: row.key})
+DETACH DELETE n
+WITH row
+OPTIONAL MATCH (f:Flow {key: row.flow})-[e:FEEDS]->(:Dataset {key: row.dataset})
+DELETE e
+WITH row
+OPTIONAL MATCH ()-[d:DERIVES {evidence: row.key}]->()
+DELETE d
+WITH DISTINCT row
+OPTIONAL MATCH ()-[i:INFLUENCES {evidence: row.key}]->()
+DELETE i

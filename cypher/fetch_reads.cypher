@@ -1,0 +1,9 @@
+// Evidence that jobs read datasets
+//
+// param rows LIST<MAP>: dataset and job keys, as dataset and job
+// returns dataset: key of the dataset
+// returns job: key of the job
+// returns record: packed evidence
+UNWIND $rows AS row
+MATCH (d:Dataset {key: row.dataset})-[r:READ_BY]->(j:Job {key: row.job})
+RETURN d.key AS dataset, j.key AS job, r.record AS record

@@ -1,0 +1,6 @@
+// Mark the columns that a dataset's schema lists now
+//
+// param rows LIST<MAP>: one map a relationship: start and end keys, and its properties
+UNWIND $rows AS row
+MATCH (:Dataset {key: row.start})-[e:HAS_COLUMN]->(:Column {key: row.end})
+SET e.listed = row.listed, e.position = row.position, e.type = row.type

@@ -1,0 +1,8 @@
+// Write TAGGED of jobs
+//
+// param rows LIST<MAP>: one map a relationship: start and end keys, and its properties
+UNWIND $rows AS row
+MATCH (n:Job {key: row.start})
+MERGE (t:Tag {key: row.end})
+ON CREATE SET t.name = row.name
+MERGE (n)-[:TAGGED]->(t)
