@@ -1,0 +1,253 @@
+"""``LineageGraph``: journal, store and questions together; what ``lineage_graph.open`` gives."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import networkx as nx
+
+from lineage_graph.cut import NodeId
+from lineage_graph.errors import BadRequest, InvalidEvent, StoreUnavailable
+from lineage_graph.events import Event, canonical, format_time, parse, read
+from lineage_graph.journal import Journal, Refused
+from lineage_graph.model import Run
+from lineage_graph.nodes import Asked, resolve, run_id_of, text_id
+from lineage_graph.questions.answers import (
+    Answer,
+    GraphAnswer,
+    SearchAnswer,
+    SearchHit,
+    cursor_after,
+    key_of_cursor,
+)
+from lineage_graph.questions.graph import graph
+from lineage_graph.questions.impact import impact
+from lineage_graph.questions.lineage import Bounds
+from lineage_graph.questions.upstream import upstream
+from lineage_graph.scope import Scope
+from lineage_graph.store import Neighbourhood, Store, open_store
+from lineage_graph.upserts import Upserts, upserts_of
+
+log = logging.getLogger("lineage_graph")
+
+_BATCH = 500
+"""Events joined before one merge."""
+_LARGEST_DEAD_LETTER = 1 << 20
+_NOW, _ALL = Scope(), Bounds()
+
+
+class Taken(NamedTuple):
+    """What became of one event that was durably stored."""
+
+    offset: int
+    is_new: bool
+    applied: bool
+    """Whether it is in the graph already; if not it will be, once the store answers."""
+
+
+class LineageGraph:
+    """A lineage graph that keeps every event in a journal and answers from a store.
+
+    Safe to use from several threads: one writes at a time, questions see whole merges only.
+    """
+
+    def __init__(self, journal: Journal, store: Store) -> None:
+        self.journal = journal
+        self.store = store
+        self._writing = threading.Lock()
+
+    @classmethod
+    def open(cls, data: Path | None, store: str | None = None, **options: str) -> Self:
+        """Open a data folder (``None`` keeps everything in memory) with a store, and bring the graph up to the journal.
+
+        ``options`` are the store's own (``user``, ``password``). Raises :class:`JournalError` when the folder can't
+        be used and :class:`BadRequest` for a store URI of an unknown kind. A store that is away is waited for later.
+        """
+        journal = Journal.open(data)
+        graph = cls(journal, open_store(store, journal.id, **options))
+        try:
+            graph.catch_up()
+        except StoreUnavailable as error:
+            log.warning("%s; events are kept in the journal until it answers", error)
+        return graph
+
+    def close(self) -> None:
+        self.store.close()
+        self.journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- the way of an event
+
+    def ingest(self, events: Iterable[dict[str, object] | bytes]) -> list[Taken]:
+        """Take events: journal first, then the graph. All of them, or none when one is no event.
+
+        Raises :class:`InvalidEvent` for the first that is none. An event taken before is not stored twice.
+        """
+        pairs = []
+        for event in events:
+            if isinstance(event, bytes):
+                pairs.append((read(event), event))
+            else:
+                pairs.append((parse(event), canonical(event)))
+        return self.append(pairs)
+
+    def append(self, pairs: Sequence[tuple[Event, bytes]]) -> list[Taken]:
+        """Take parsed events with the bytes they came as: one durable write, then one merge."""
+        with self._writing:
+            before = self.journal.last_offset
+            appended = self.journal.append(pairs)
+            try:
+                if self.store.applied >= before:
+                    self._merge(
+                        [event for (event, _), at in zip(pairs, appended, strict=True) if at.is_new],
+                        self.journal.last_offset,
+                    )
+                else:
+                    self._replay()
+                applied = True
+            except StoreUnavailable as error:
+                log.warning("%s; %d events wait in the journal", error, len(pairs))
+                applied = False
+        return [Taken(at.offset, at.is_new, applied) for at in appended]
+
+    def refuse(self, source: str, error: InvalidEvent, body: bytes) -> None:
+        """Keep what could not be taken as an event among the dead letters, up to 1 MiB of it."""
+        self.journal.refuse([Refused(source, error.reason, error.path, body[:_LARGEST_DEAD_LETTER])])
+
+    def catch_up(self) -> int:
+        """Merge what the journal holds and the store lacks; the number of events. Raises :class:`StoreUnavailable`."""
+        with self._writing:
+            return self._replay()
+
+    @property
+    def lag(self) -> int:
+        """Events in the journal that are not in the graph yet."""
+        return self.journal.last_offset - self.store.applied
+
+    def _replay(self) -> int:
+        merged = 0
+        for entries in self.journal.replay(self.store.applied, _BATCH):
+            self._merge([read(entry.body) for entry in entries], entries[-1].offset)
+            merged += len(entries)
+        return merged
+
+    def _merge(self, events: Sequence[Event], offset: int) -> None:
+        upserts = Upserts()
+        for event in events:
+            upserts.join(upserts_of(event))
+        self.store.merge(upserts, offset)
+
+    # -- the way of a question
+
+    def impact(self, asked: Asked | str, scope: Scope = _NOW, bounds: Bounds = _ALL) -> Answer:
+        """What depends on a node. Raises :class:`NotFound`, :class:`Ambiguous`, :class:`BadRequest`."""
+        with self.store.look() as near:
+            return impact(near, self._resolve(near, asked), scope, bounds, self.store.newest_event)
+
+    def upstream(self, asked: Asked | str, scope: Scope = _NOW, bounds: Bounds = _ALL) -> Answer:
+        """Where a node comes from. Raises as :meth:`impact` does."""
+        with self.store.look() as near:
+            return upstream(near, self._resolve(near, asked), scope, bounds, self.store.newest_event)
+
+    def graph(
+        self, asked: Asked | str, scope: Scope = _NOW, bounds: Bounds = _ALL, level: str = "dataset"
+    ) -> GraphAnswer:
+        """Nodes and edges around a node, both ways, at ``dataset`` or ``column`` level. Raises as :meth:`impact`."""
+        if level not in ("dataset", "column"):
+            raise BadRequest("level", f"is {level!r}; give dataset or column")
+        with self.store.look() as near:
+            return graph(near, self._resolve(near, asked), scope, bounds, self.store.newest_event, level)
+
+    def search(
+        self,
+        text: str,
+        types: Sequence[str] = ("dataset", "job"),
+        namespace: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> SearchAnswer:
+        """Datasets and jobs whose name holds ``text``, case ignored; ``_`` and ``%`` stand for themselves.
+
+        Exact names come first, then those that begin with the text. Raises :class:`BadRequest` for an empty text.
+        """
+        if not text:
+            raise BadRequest("q", "is empty; give a part of a name")
+        found = self.store.search(text, types, namespace)
+        first = _position(cursor)
+        page = found[first : first + limit]
+        items = [
+            SearchHit(
+                id=text_id((hit.type, hit.namespace, hit.name)),
+                type=hit.type,
+                namespace=hit.namespace,
+                name=hit.name,
+                last_seen=format_time(hit.last_seen),
+            )
+            for hit in page
+        ]
+        after = first + len(page)
+        return SearchAnswer(total=len(found), items=items, next=cursor_after([after]) if after < len(found) else None)
+
+    def run(self, run_id: str, job: tuple[str, str] | None = None) -> Run:
+        """One run by its id, in any spelling that was sent. ``job`` tells which, where two jobs sent the same id.
+
+        Raises :class:`NotFound` and :class:`Ambiguous`.
+        """
+        namespace, name = job or (None, None)
+        with self.store.look() as near:
+            node = self._resolve(near, Asked(f"run:{run_id}", namespace, name))
+            key = (node[1], node[2], node[3])
+            return near.runs([key])[key]
+
+    def networkx(self) -> nx.MultiDiGraph[str]:
+        """The whole property graph: nodes keyed by their ``key``, with ``label``; edges keyed by their type."""
+        whole: nx.MultiDiGraph[str] = nx.MultiDiGraph()
+        for element in self.store.elements():
+            if element.start:
+                whole.add_edge(element.start, element.end, type=element.type, **element.properties)
+            else:
+                whole.add_node(element.key, label=element.type, **element.properties)
+        return whole
+
+    def events(self) -> Iterator[bytes]:
+        """Every event as it was received, in the order received."""
+        for entries in self.journal.replay():
+            yield from (entry.body for entry in entries)
+
+    def _resolve(self, near: Neighbourhood, asked: Asked | str) -> NodeId:
+        asked = Asked(asked) if isinstance(asked, str) else asked
+        run_id = run_id_of(asked)
+        return resolve(asked, near, self.store.run_keys(run_id) if run_id else [])
+
+
+def _position(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    position = key_of_cursor(cursor)[0]
+    if not isinstance(position, int) or position < 0:
+        raise BadRequest("cursor", "is none that an answer gave; take the value of 'next' as it stands")
+    return position
+
+
+def open(place: str | Path, **options: str) -> LineageGraph:
+    """Open a lineage graph: a data folder, ``:memory:``, or Neo4j by its URI (``bolt://…``, ``neo4j://…``).
+
+    With a Neo4j URI the journal is in the folder ``data`` of the options (``./lineage-data`` unless given); ``user``
+    and ``password`` are the database's. Raises as :meth:`LineageGraph.open` does.
+
+    >>> with open(":memory:") as g:
+    ...     g.store.applied
+    0
+    """
+    if "://" in str(place):
+        return LineageGraph.open(Path(options.pop("data", "lineage-data")), str(place), **options)
+    return LineageGraph.open(None if str(place) == ":memory:" else Path(place))

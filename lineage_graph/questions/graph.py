@@ -1,0 +1,202 @@
+"""The neighbourhood of a node both ways, as nodes and edges for drawing (design 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from lineage_graph.cut import Cut, CutGraph, Cutter, NodeId, TruncatedBy, mapping_digests
+from lineage_graph.elements import evidence_properties
+from lineage_graph.events import format_time
+from lineage_graph.model import NO_JOB, ColumnMapping, ColumnSource, Flow
+from lineage_graph.nodes import text_id
+from lineage_graph.questions.answers import GraphAnswer, GraphEdge, GraphNode
+from lineage_graph.questions.lineage import Bounds, Details, walk
+from lineage_graph.questions.reach import Reach
+from lineage_graph.scope import Scope
+from lineage_graph.store import Neighbourhood
+
+
+def graph(
+    near: Neighbourhood, node: NodeId, scope: Scope, bounds: Bounds, newest: int | None, level: str
+) -> GraphAnswer:
+    """Nodes up to ``bounds.depth`` steps away each way, and the edges between them.
+
+    At dataset level READ_BY and WRITES connect datasets and jobs; where a job's outputs come from different inputs,
+    FEEDS edges tell which from which. At column level DERIVES and INFLUENCES join them.
+    """
+    cutter = Cutter(near, scope)
+    down_cut, down = walk(cutter, node, True, bounds)
+    up_cut, up = walk(cutter, node, False, bounds)
+    depths = {item.node: -item.depth for item in up.reached} | {item.node: item.depth for item in down.reached}
+    start = [node] if node[0] in ("job", "run") else [*down_cut.start]
+    if node[0] == "column":
+        start = [("column", *name[1:], node[3]) for name in down_cut.start]
+    depths |= {name: 0 for name in start if name[0] != "run"}
+    drawing = _Drawing(cutter, near, _together(down_cut.graph, up_cut.graph), depths)
+    edges = list(drawing.table_edges())
+    if level == "column" or node[0] == "column":
+        level = "column"
+        edges += drawing.column_edges(None if node[0] != "column" else depths.keys())
+    details = Details(near, cutter)
+    return GraphAnswer(
+        node=details.node(node),
+        scope=str(scope),
+        level=level,
+        complete=not (up.frontier or down.frontier),
+        truncated_by=_reasons(((up_cut, up), (down_cut, down))),
+        frontier=sorted({text_id(name) for name in (*up.frontier, *down.frontier)}),
+        column_coverage=down.coverage
+        if up.coverage is None
+        else up.coverage
+        if down.coverage is None
+        else min(up.coverage, down.coverage),
+        newest_event=format_time(newest) if newest is not None else None,
+        total=len(drawing.depths),
+        nodes=drawing.nodes(details),
+        edges=sorted(edges, key=lambda edge: (edge.type, edge.source, edge.target, edge.job or "")),
+    )
+
+
+def _together(one: CutGraph, other: CutGraph) -> CutGraph:
+    whole = one.copy()
+    whole.add_nodes_from(other.nodes(data=True))
+    for start, end, key, data in other.edges(keys=True, data=True):
+        whole.add_edge(start, end, key=key, **data)
+    return whole
+
+
+def _reasons(parts: tuple[tuple[Cut, Reach], ...]) -> list[TruncatedBy]:
+    reasons: set[TruncatedBy] = {reason for cut, reach in parts if reach.frontier for reason in cut.truncated_by}
+    return sorted(reasons)
+
+
+class _Drawing:
+    def __init__(self, cutter: Cutter, near: Neighbourhood, cut: CutGraph, depths: dict[NodeId, int]) -> None:
+        self.names = cutter.names
+        self.cut = cut
+        self.depths = depths
+        self.mappings = near.mappings(mapping_digests(cut))
+        cutter.names.learn({source for mapping in self.mappings.values() for source in mapping.sources})
+        digests = [name[1] for name in cut if name[0] == "flow"]
+        self.flows = near.flows(digests)
+        self.reads = near.reads({(source, flow.job) for flow in self.flows.values() for source, _ in flow.sources})
+
+    def nodes(self, details: Details) -> list[GraphNode]:
+        details.load(self.depths)
+        return [
+            GraphNode(
+                depth=depth,
+                **{k: v for k, v in details.described(name).items() if k in GraphNode.model_fields},
+            )
+            for name, depth in sorted(self.depths.items(), key=lambda item: (item[1], item[0]))
+        ]
+
+    def _shown(self, dataset: NodeId) -> bool:
+        """Whether a dataset is drawn itself, or one of its columns is."""
+        return dataset in self._datasets
+
+    @property
+    def _datasets(self) -> set[NodeId]:
+        return {("dataset", *name[1:3]) for name in self.depths if name[0] != "job"}
+
+    def table_edges(self) -> Iterator[GraphEdge]:
+        datasets = self._datasets
+        seen: set[tuple[str, NodeId, NodeId]] = set()
+        flows_of_job: dict[tuple[str, str], set[str]] = {}
+        for digest, flow in self.flows.items():
+            if any(far in datasets for far in self.cut.successors(("flow", digest))):
+                flows_of_job.setdefault(flow.job, set()).add(digest)
+        for digest, flow in self.flows.items():
+            job = ("job", *flow.job)
+            name = ("flow", digest)
+            sources = [near for near in dict.fromkeys(self.cut.predecessors(name)) if near in datasets]
+            targets = [(far, data) for _, far, data in self.cut.out_edges(name, data=True) if far in datasets]
+            if flow.job != NO_JOB and job in self.depths:
+                for near in sources:
+                    if ("READ_BY", near, job) not in seen:
+                        seen.add(("READ_BY", near, job))
+                        yield self._read(near, job, flow)
+                for far, data in targets:
+                    if ("WRITES", job, far) not in seen:
+                        seen.add(("WRITES", job, far))
+                        yield _edge("WRITES", job, far, data)
+            if flow.job == NO_JOB or len(flows_of_job.get(flow.job, ())) > 1:
+                for far, data in targets:
+                    for near in sources:
+                        if (text_id(job), near, far) in seen:
+                            continue
+                        seen.add((text_id(job), near, far))
+                        rule = next(iter(self.cut.get_edge_data(near, name).values()))["rule"]
+                        yield _edge("FEEDS", near, far, data, rule=rule)
+        for writer in [name for name in self.cut if name[0] == "job" and name in self.depths]:
+            for far in set(self.cut.successors(writer)) & datasets:
+                if ("WRITES", writer, far) not in seen:
+                    yield GraphEdge(type="WRITES", source=text_id(writer), target=text_id(far), declared=True)
+
+    def _read(self, near: NodeId, job: NodeId, flow: Flow) -> GraphEdge:
+        for _, data in self.cut.get_edge_data(near, ("flow", flow.digest)).items():
+            evidence = self.reads.get((data["member"], flow.job))
+            if evidence is not None:
+                return GraphEdge(
+                    type="READ_BY", source=text_id(near), target=text_id(job), **evidence_properties(evidence)
+                )
+        return GraphEdge(type="READ_BY", source=text_id(near), target=text_id(job), rule="column")
+
+    def column_edges(self, only: Any) -> list[GraphEdge]:
+        """DERIVES and INFLUENCES of all outputs drawn; with ``only`` just those between these columns."""
+        edges: dict[tuple[str, str, str, str], GraphEdge] = {}
+        for _, far, data in self.cut.edges(data=True):
+            if far[0] != "dataset" or far not in self._datasets:
+                continue
+            for digest, counted in data.get("mappings", {}).items():
+                if digest not in self.mappings:
+                    continue
+                more = evidence_properties(data["uses"][digest]) | {
+                    "job": text_id(("job", *data["output"][0])),
+                    "in_latest_execution": counted.in_latest_execution,
+                }
+                for kind, source, target in _column_pairs(self.mappings[digest], far):
+                    start = self._column(source)
+                    if only is None:
+                        self._draw(start, target)
+                    elif start not in only or (target[0] == "column" and target not in only):
+                        continue
+                    edge = GraphEdge(
+                        type=kind,
+                        source=text_id(start),
+                        target=text_id(target),
+                        transformations=[t._asdict() for t in source.transformations],
+                        **more,
+                    )
+                    edges[kind, edge.source, edge.target, edge.job or ""] = edge
+        return list(edges.values())
+
+    def _column(self, source: ColumnSource) -> NodeId:
+        return ("column", *self.names.canonical(source.dataset), source.field)
+
+    def _draw(self, *columns: NodeId) -> None:
+        for column in columns:
+            dataset = ("dataset", *column[1:3])
+            if column[0] == "column" and dataset in self.depths:
+                self.depths.setdefault(column, self.depths[dataset])
+
+
+def _column_pairs(mapping: ColumnMapping, far: NodeId) -> Iterator[tuple[str, ColumnSource, NodeId]]:
+    for name, sources in mapping.fields:
+        for source in sources:
+            yield "DERIVES", source, ("column", *far[1:], name)
+    for source in mapping.every_field + mapping.whole_dataset:
+        yield "INFLUENCES", source, far
+
+
+def _edge(kind: str, start: NodeId, end: NodeId, data: dict[str, Any], **more: Any) -> GraphEdge:
+    return GraphEdge(
+        type=kind,
+        source=text_id(start),
+        target=text_id(end),
+        job=text_id(("job", *data["output"][0])) if kind == "FEEDS" and data["output"][0] != NO_JOB else None,
+        in_latest_execution=data["counted"].in_latest_execution,
+        **evidence_properties(data["use"]),
+        **more,
+    )

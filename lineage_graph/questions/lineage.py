@@ -1,0 +1,252 @@
+"""What impact and upstream have in common: from a resolved node to one page of an answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeVar
+
+from lineage_graph.cut import Cut, Cutter, NodeId, mapping_digests
+from lineage_graph.elements import column_tags_of, owners_of, tags_of
+from lineage_graph.errors import BadRequest
+from lineage_graph.events import format_time
+from lineage_graph.model import NO_JOB, NOTHING, Dataset, DatasetKey, Job, JobKey, Run
+from lineage_graph.nodes import text_id
+from lineage_graph.questions.answers import (
+    Answer,
+    Item,
+    LastRun,
+    LeftOut,
+    Name,
+    Node,
+    cursor_after,
+    key_of_cursor,
+)
+from lineage_graph.questions.reach import ColumnWalk, Reach, Reached, reach_datasets
+from lineage_graph.scope import Scope
+from lineage_graph.store import Neighbourhood
+
+
+class Bounds(NamedTuple):
+    """How far to go, and what to show of it."""
+
+    depth: int | None = None
+    """Steps from dataset to dataset; ``None`` goes to the end."""
+    nodes: int = 10_000
+    limit: int = 1_000
+    """Items of one page."""
+    cursor: str | None = None
+    types: tuple[str, ...] = ()
+    """Kinds of items to list; empty for all."""
+    column_only: bool = True
+    """Whether to list datasets that only column lineage names."""
+
+
+def start_of(node: NodeId, near: Neighbourhood, downstream: bool, scope: Scope) -> tuple[list[DatasetKey], int]:
+    """The datasets where a walk begins, and how many steps they are away: 1 for those of a job or run."""
+    if node[0] in ("dataset", "column"):
+        return [(node[1], node[2])], 0
+    if node[0] == "job":
+        job: JobKey = (node[1], node[2])
+        outputs = near.outputs(near.outputs_of_jobs([job])[job])
+        if downstream:
+            return [key[1] for key in outputs if key[1] != NOTHING], 1
+        uses = near.uses_of_outputs(outputs)
+        flows = {
+            digest for key, output in outputs.items() for digest in scope.flows(output, None, uses.get(key, {}), None)
+        }
+        return [source for flow in near.flows(flows).values() for source, _ in flow.sources], 1
+    run = near.runs([(node[1], node[2], node[3])])[node[1], node[2], node[3]]
+    return list(run.outputs if downstream else run.inputs), 1
+
+
+def lineage(
+    near: Neighbourhood, node: NodeId, downstream: bool, scope: Scope, bounds: Bounds, newest: int | None
+) -> Answer:
+    """One page of everything downstream or upstream of a node that exists."""
+    cutter = Cutter(near, scope)
+    cut, reach = walk(cutter, node, downstream, bounds)
+    items, left_out = _listed(cut, cutter, reach.reached, scope, bounds)
+    page = _page(items, bounds)
+    details = Details(near, cutter)
+    shown = details.items(page)
+    return Answer(
+        node=details.node(node),
+        scope=str(scope),
+        complete=not reach.frontier,
+        truncated_by=cut.truncated_by if reach.frontier else [],
+        frontier=[text_id(name) for name in reach.frontier],
+        column_coverage=reach.coverage,
+        newest_event=format_time(newest) if newest is not None else None,
+        total=len(items),
+        counts=dict(sorted(Counter(item.node[0] for item in items).items())),
+        left_out=left_out,
+        items=shown,
+        next=cursor_after([page[-1].depth, *page[-1].node]) if page and page[-1] is not items[-1] else None,
+    )
+
+
+def walk(cutter: Cutter, node: NodeId, downstream: bool, bounds: Bounds) -> tuple[Cut, Reach]:
+    """Cut the graph from a node and walk the cut."""
+    start, steps = start_of(node, cutter.near, downstream, cutter.scope)
+    if node[0] != "column":
+        cut = cutter.cut(start, downstream, bounds.depth, bounds.nodes, steps)
+        return cut, reach_datasets(cut, node if steps else None)
+    deeper = None if bounds.depth is None else bounds.depth + 1
+    cut = cutter.cut(start, downstream, deeper, bounds.nodes)
+    mappings = cutter.near.mappings(mapping_digests(cut.graph))
+    cutter.names.learn({source for mapping in mappings.values() for source in mapping.sources})
+    columns = ColumnWalk(cut, mappings, cutter.names.canonical)
+    canonical = cutter.names.canonical((node[1], node[2]))
+    reach = columns.reach([("column", *canonical, node[3])], bounds.depth, bounds.nodes)
+    return cut, with_cut_frontier(cut, reach, bounds)
+
+
+def with_cut_frontier(cut: Cut, reach: Reach, bounds: Bounds) -> Reach:
+    """Add the columns that were reached in datasets where the cut itself ended for its limit of nodes."""
+    if "nodes" in cut.truncated_by:
+        ended = {name[1:] for name in cut.frontier}
+        here = {item.node for item in reach.reached if item.node[1:3] in ended and item.node[0] != "job"}
+        return reach._replace(frontier=sorted({*reach.frontier, *here}))
+    cut.truncated_by[:] = [] if not reach.frontier else ["nodes" if bounds.depth is None else "depth"]
+    return reach
+
+
+def _listed(
+    cut: Cut, cutter: Cutter, reached: list[Reached], scope: Scope, bounds: Bounds
+) -> tuple[list[Reached], LeftOut]:
+    """Leave out what a current answer does not list, and say so: dropped datasets, and column-only ones on request."""
+    items, dropped, column_only = [], [], []
+    for item in reached:
+        if bounds.types and item.node[0] not in bounds.types:
+            continue
+        if item.node[0] != "job":
+            members = cutter.names.members[item.node[1], item.node[2]]
+            if scope.kind == "current" and all(member.is_dropped for member in members):
+                dropped.append(text_id(item.node))
+                continue
+            if not bounds.column_only and all(member.only_named_in_columns for member in members):
+                column_only.append(text_id(item.node))
+                continue
+        items.append(item)
+    return items, LeftOut(dropped=dropped, only_in_column_lineage=column_only)
+
+
+def _page(items: list[Reached], bounds: Bounds) -> list[Reached]:
+    if bounds.cursor is None:
+        return items[: bounds.limit]
+    key = key_of_cursor(bounds.cursor)
+    try:
+        after = (int(key[0]), tuple(str(part) for part in key[1:]))
+    except (TypeError, ValueError) as error:
+        raise BadRequest("cursor", "is none that an answer gave; take the value of 'next' as it stands") from error
+    return [item for item in items if (item.depth, item.node) > after][: bounds.limit]
+
+
+class Details:
+    """What is told of nodes beside where they are: names, owners, tags, last runs."""
+
+    def __init__(self, near: Neighbourhood, cutter: Cutter) -> None:
+        self.near = near
+        self.names = cutter.names
+
+    def node(self, node: NodeId) -> Node:
+        if node[0] == "run":
+            return Node(id=text_id(node), type="run", namespace=node[1], name=node[2])
+        aliases, dropped = [], False
+        if node[0] != "job":
+            self.names.learn([(node[1], node[2])])
+            members = self.names.members[self.names.canonical((node[1], node[2]))]
+            aliases = [Name(namespace=m.key[0], name=m.key[1]) for m in members if m.key != node[1:3]]
+            dropped = all(member.is_dropped for member in members)
+        return Node(
+            id=text_id(node),
+            type=node[0],
+            namespace=node[1],
+            name=node[2],
+            field=node[3] if node[0] == "column" else None,
+            aliases=aliases,
+            dropped=dropped,
+        )
+
+    def items(self, page: list[Reached]) -> list[Item]:
+        self.load({item.node for item in page})
+        shown = []
+        for item in page:
+            path, via = item.trail.path()
+            shown.append(
+                Item(
+                    depth=item.depth,
+                    certainty=item.certainty,
+                    path=[text_id(node) for node in _ends(path)],
+                    via=[text_id(("job", *job)) for job in _ends(via) if job != NO_JOB],
+                    path_left_out=max(0, len(path) - 2 * _PATH_END),
+                    in_latest_execution=item.in_latest_execution,
+                    **self.described(item.node),
+                )
+            )
+        return shown
+
+    def load(self, nodes: Iterable[NodeId]) -> None:
+        """Fetch what :meth:`described` tells of these nodes, all at once."""
+        nodes = list(nodes)
+        datasets = {member.key for node in nodes if node[0] != "job" for member in self.names.members[node[1], node[2]]}
+        self.writers = self.near.writers(datasets)
+        jobs = {(node[1], node[2]) for node in nodes if node[0] == "job"}
+        jobs |= {job for written_by in self.writers.values() for job in written_by if job != NO_JOB}
+        self.jobs = self.near.jobs(jobs)
+        self.runs = self.near.runs({(*key, job.last_run[1]) for key, job in self.jobs.items() if job.last_run})
+
+    def described(self, node: NodeId) -> dict[str, Any]:
+        """Fields that items and drawn nodes share. ``load`` must have been called with the node."""
+        common = {"id": text_id(node), "type": node[0], "namespace": node[1], "name": node[2]}
+        if node[0] == "job":
+            job = self.jobs[node[1], node[2]]
+            return common | {
+                "owners": owners_of(job),
+                "tags": tags_of(job),
+                "last_run": self._last_run([job]),
+                "first_seen": format_time(job.first_seen),
+                "last_seen": format_time(job.last_seen),
+            }
+        members = self.names.members[node[1], node[2]]
+        writers = {job for member in members for job in self.writers.get(member.key, ()) if job != NO_JOB}
+        return common | {
+            "field": node[3] if node[0] == "column" else None,
+            "aliases": [Name(namespace=m.key[0], name=m.key[1]) for m in members if m.key != node[1:3]],
+            "owners": sorted({owner for member in members for owner in owners_of(member)}),
+            "tags": sorted({tag for member in members for tag in _tags(member, node)}),
+            "last_run": self._last_run([self.jobs[key] for key in writers if key in self.jobs]),
+            "first_seen": format_time(min(member.first_seen for member in members)),
+            "last_seen": format_time(max(member.last_seen for member in members)),
+            "dropped": all(member.is_dropped for member in members),
+            "only_in_column_lineage": all(member.only_named_in_columns for member in members),
+        }
+
+    def _last_run(self, jobs: list[Job]) -> LastRun | None:
+        newest = max(((job.last_run, job.key) for job in jobs if job.last_run), default=None)
+        run = newest and newest[0] and self.runs.get((*newest[1], newest[0][1]))
+        return last_run(run) if run else None
+
+
+_PATH_END = 50
+"""Nodes shown of each end of a long path: a chain of ten thousand would else be told ten thousand times."""
+
+T = TypeVar("T")
+
+
+def _ends(path: list[T]) -> list[T]:
+    return path if len(path) <= 2 * _PATH_END else path[:_PATH_END] + path[-_PATH_END:]
+
+
+def last_run(run: Run) -> LastRun:
+    state = run.state
+    return LastRun(
+        id=run.key[2],
+        state=state.state,
+        ended_at=format_time(state.ended) if state.ended is not None else None,
+    )
+
+
+def _tags(dataset: Dataset, node: NodeId) -> list[str]:
+    return column_tags_of(dataset).get(node[3], []) if node[0] == "column" else tags_of(dataset)
