@@ -7,11 +7,13 @@ UNWIND $rows AS row
 MATCH (n:Evidence {key: row.key})
 DETACH DELETE n
 WITH row
-OPTIONAL MATCH (f:Flow {key: row.flow})-[e:FEEDS]->(:Dataset {key: row.dataset})
+OPTIONAL MATCH (f:Flow {key: row.flow})-[e:FEEDS]->(d:Dataset {key: row.dataset})
+USING INDEX f:Flow(key)
+USING INDEX d:Dataset(key)
 DELETE e
 WITH row
-OPTIONAL MATCH ()-[d:DERIVES {evidence: row.key}]->()
-DELETE d
+OPTIONAL MATCH ()-[derives:DERIVES {evidence: row.key}]->()
+DELETE derives
 WITH DISTINCT row
-OPTIONAL MATCH ()-[i:INFLUENCES {evidence: row.key}]->()
-DELETE i
+OPTIONAL MATCH ()-[influences:INFLUENCES {evidence: row.key}]->()
+DELETE influences

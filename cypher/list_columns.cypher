@@ -2,5 +2,7 @@
 //
 // param rows LIST<MAP>: one map a relationship: start and end keys, and its properties
 UNWIND $rows AS row
-MATCH (:Dataset {key: row.start})-[e:HAS_COLUMN]->(:Column {key: row.end})
+MATCH (d:Dataset {key: row.start})-[e:HAS_COLUMN]->(c:Column {key: row.end})
+USING INDEX d:Dataset(key)
+USING INDEX c:Column(key)
 SET e.listed = row.listed, e.position = row.position, e.type = row.type

@@ -50,17 +50,6 @@ def key_of(kind: str, *parts: str) -> str:
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def content_digest(content: Any) -> str:
-    """Digest of JSON content, independent of the order of keys."""
-    try:
-        text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
-    except TypeError:  # an integer above 64 bit
-        from lineage_graph.events import canonical
-
-        text = canonical(content)
-    return blake2b(text, digest_size=16).hexdigest()
-
-
 @dataclass(slots=True)
 class Evidence:
     """Who said so, first and last: the explanation that every edge carries (design 3)."""
