@@ -13,7 +13,7 @@ import networkx as nx
 from lineage_graph.cut import NodeId
 from lineage_graph.errors import BadRequest, InvalidEvent, StoreUnavailable
 from lineage_graph.events import Event, canonical, format_time, parse, read
-from lineage_graph.journal import Journal, Refused
+from lineage_graph.journal import Appended, Journal, Refused
 from lineage_graph.model import Run
 from lineage_graph.nodes import Asked, resolve, run_id_of, text_id
 from lineage_graph.questions.answers import (
@@ -47,6 +47,15 @@ class Taken(NamedTuple):
     is_new: bool
     applied: bool
     """Whether it is in the graph already; if not it will be, once the store answers."""
+
+
+class Kept(NamedTuple):
+    """Events that are durable and not merged yet: those new after offset ``before``, the last of them at ``upto``."""
+
+    before: int
+    upto: int
+    events: list[Event]
+    appended: list[Appended]
 
 
 class LineageGraph:
@@ -103,21 +112,34 @@ class LineageGraph:
     def append(self, pairs: Sequence[tuple[Event, bytes]]) -> list[Taken]:
         """Take parsed events with the bytes they came as: one durable write, then one merge."""
         with self._writing:
-            before = self.journal.last_offset
-            appended = self.journal.append(pairs)
+            kept = self.keep(pairs)
             try:
-                if self.store.applied >= before:
-                    self._merge(
-                        [event for (event, _), at in zip(pairs, appended, strict=True) if at.is_new],
-                        self.journal.last_offset,
-                    )
-                else:
-                    self._replay()
-                applied = True
+                self._apply(kept)
             except StoreUnavailable as error:
                 log.warning("%s; %d events wait in the journal", error, len(pairs))
-                applied = False
-        return [Taken(at.offset, at.is_new, applied) for at in appended]
+                return [Taken(at.offset, at.is_new, False) for at in kept.appended]
+        return [Taken(at.offset, at.is_new, True) for at in kept.appended]
+
+    def keep(self, pairs: Sequence[tuple[Event, bytes]]) -> Kept:
+        """Make events durable without merging them; :meth:`apply` is to follow, in the order of the keeping.
+
+        Raises :class:`JournalError` when the journal takes none of them.
+        """
+        before = self.journal.last_offset
+        appended = self.journal.append(pairs)
+        events = [event for (event, _), at in zip(pairs, appended, strict=True) if at.is_new]
+        return Kept(before, self.journal.last_offset, events, appended)
+
+    def apply(self, kept: Kept) -> None:
+        """Merge what was kept, and before it whatever else the graph lacks. Raises :class:`StoreUnavailable`."""
+        with self._writing:
+            self._apply(kept)
+
+    def _apply(self, kept: Kept) -> None:
+        if self.store.applied < kept.before:
+            self._replay()
+        elif kept.upto > self.store.applied:
+            self._merge(kept.events, kept.upto)
 
     def refuse(self, source: str, error: InvalidEvent, body: bytes) -> None:
         """Keep what could not be taken as an event among the dead letters, up to 1 MiB of it."""
@@ -130,7 +152,7 @@ class LineageGraph:
 
     @property
     def lag(self) -> int:
-        """Events in the journal that are not in the graph yet."""
+        """Events in the journal that are not in the graph yet. Raises :class:`StoreUnavailable`."""
         return self.journal.last_offset - self.store.applied
 
     def _replay(self) -> int:

@@ -344,6 +344,10 @@ class Neo4jStore:
         ):
             yield _Graph(transaction)
 
+    def ping(self) -> None:
+        with self._answering():
+            self._driver.verify_connectivity()
+
     def run_keys(self, run_id: str) -> list[RunKey]:
         with self._answering(), self._driver.session(default_access_mode=neo4j.READ_ACCESS) as session:
             found = session.run(query("find_runs").text, {"id": run_id})

@@ -221,6 +221,9 @@ class NetworkXStore:
         with self._lock:
             yield self._graph
 
+    def ping(self) -> None:
+        """Memory answers."""
+
     def run_keys(self, run_id: str) -> list[RunKey]:
         with self._lock:
             return sorted(self._graph._runs_by_id.get(run_id, ()))

@@ -99,6 +99,10 @@ class Store(Protocol):
         """A view that no merge changes meanwhile."""
         ...
 
+    def ping(self) -> None:
+        """Return if the store answers; raises :class:`~lineage_graph.errors.StoreUnavailable` if not."""
+        ...
+
     def run_keys(self, run_id: str) -> list[RunKey]:
         """All runs with this id, sorted; one per job that sent it."""
         ...

@@ -1,0 +1,174 @@
+"""The questions: impact, upstream, graph, search, and one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, NamedTuple
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import Response
+from pydantic import BaseModel
+
+from lineage_graph.errors import BadRequest
+from lineage_graph.events import canonical, format_time
+from lineage_graph.graph import LineageGraph
+from lineage_graph.model import Run, facet_content
+from lineage_graph.nodes import Asked
+from lineage_graph.questions.answers import Answer, GraphAnswer, SearchAnswer
+from lineage_graph.questions.lineage import Bounds
+from lineage_graph.scope import Scope
+
+router = APIRouter(prefix="/api/v1", tags=["questions"])
+
+_LATER = {"as_of", "between", "known_at"}
+
+
+def only_known_parameters(request: Request) -> None:
+    """A misspelt parameter must not silently give another answer."""
+    known = {field.alias for field in _query_fields(request)}
+    for name in request.query_params:
+        if name in _LATER:
+            raise BadRequest(name, "is not answered yet; questions are about now, window= and all=true")
+        if name not in known:
+            raise BadRequest(name, f"is no parameter of this question; it takes {', '.join(sorted(known))}")
+
+
+def _query_fields(request: Request) -> list[Any]:
+    def fields(dependant: Any) -> list[Any]:
+        return [*dependant.query_params, *(field for inner in dependant.dependencies for field in fields(inner))]
+
+    return fields(request.scope["route"].dependant)
+
+
+class Question(NamedTuple):
+    asked: Asked
+    scope: Scope
+    bounds: Bounds
+
+
+def question(
+    node: Annotated[
+        str | None,
+        Query(
+            description="dataset:<namespace>:<name>, job:…, run:<id>, or datasetField:<namespace>:<dataset>:<field>.",
+            examples=["dataset:postgres://db:5432:shop.public.orders"],
+        ),
+    ] = None,
+    namespace: Annotated[str | None, Query(description="With name, in place of node; never ambiguous.")] = None,
+    name: Annotated[str | None, Query(description="Name of the dataset or job.")] = None,
+    field: Annotated[str | None, Query(description="A column of the dataset; nested ones with dots.")] = None,
+    type: Annotated[Literal["dataset", "job"], Query(description="What namespace and name stand for.")] = "dataset",
+    depth: Annotated[
+        int | None, Query(ge=0, description="Steps from dataset to dataset; to the end when absent.")
+    ] = None,
+    nodes: Annotated[
+        int, Query(ge=1, le=1_000_000, description="Nodes reached before the answer is cut, and says so.")
+    ] = 10_000,
+    limit: Annotated[int, Query(ge=1, le=10_000, description="Items of one page.")] = 1_000,
+    cursor: Annotated[str | None, Query(description="The next of the page before.")] = None,
+    all: Annotated[bool, Query(description="Everything ever seen, not only what holds now.")] = False,
+    window: Annotated[
+        str | None,
+        Query(description="Also what successful runs reported this long before the latest.", examples=["P7D"]),
+    ] = None,
+    only: Annotated[
+        list[Literal["dataset", "job", "column"]] | None, Query(description="Kinds of items to list; all when absent.")
+    ] = None,
+    column_only: Annotated[bool, Query(description="List datasets that only column lineage names.")] = True,
+) -> Question:
+    """Parameters that the questions share."""
+    return Question(
+        Asked(node, namespace, name, field, type),
+        Scope.parse(everything=all, window=window),
+        Bounds(depth, nodes, limit, cursor, tuple(only or ()), column_only),
+    )
+
+
+Asking = Annotated[Question, Depends(question)]
+Known = [Depends(only_known_parameters)]
+
+
+def _answer(answer: BaseModel) -> Response:
+    return Response(answer.model_dump_json(), media_type="application/json")
+
+
+def _graph(request: Request) -> LineageGraph:
+    graph: LineageGraph = request.app.state.graph
+    return graph
+
+
+@router.get("/impact", response_model=Answer, dependencies=Known)
+def impact(request: Request, asking: Asking) -> Response:
+    """What depends on a node: every dataset, column and job downstream."""
+    return _answer(_graph(request).impact(asking.asked, asking.scope, asking.bounds))
+
+
+@router.get("/upstream", response_model=Answer, dependencies=Known)
+def upstream(request: Request, asking: Asking) -> Response:
+    """Where a node comes from: every dataset, column and job upstream."""
+    return _answer(_graph(request).upstream(asking.asked, asking.scope, asking.bounds))
+
+
+@router.get("/graph", response_model=GraphAnswer, dependencies=Known)
+def graph(
+    request: Request,
+    asking: Asking,
+    level: Annotated[Literal["dataset", "column"], Query(description="How fine to draw.")] = "dataset",
+) -> Response:
+    """Nodes and edges around a node, both ways, for drawing."""
+    return _answer(_graph(request).graph(asking.asked, asking.scope, asking.bounds, level))
+
+
+@router.get("/search", response_model=SearchAnswer, dependencies=Known)
+def search(
+    request: Request,
+    q: Annotated[str, Query(description="A part of a name; case is ignored, _ and % stand for themselves.")],
+    type: Annotated[Literal["dataset", "job"] | None, Query(description="Only datasets, or only jobs.")] = None,
+    namespace: Annotated[str | None, Query(description="Only in this namespace.")] = None,
+    limit: Annotated[int, Query(ge=1, le=10_000, description="Hits of one page.")] = 100,
+    cursor: Annotated[str | None, Query(description="The next of the page before.")] = None,
+) -> Response:
+    """Datasets and jobs by a part of their name."""
+    kinds = ("dataset", "job") if type is None else (type,)
+    return _answer(_graph(request).search(q, kinds, namespace, limit, cursor))
+
+
+@router.get("/jobs/runs/{id}", tags=["Marquez"], dependencies=Known)
+def run(
+    request: Request,
+    id: Annotated[str, Path(description="The run id, in any spelling that was sent.")],
+    namespace: Annotated[str | None, Query(description="Namespace of its job, where two jobs sent the id.")] = None,
+    name: Annotated[str | None, Query(description="Name of its job, where two jobs sent the id.")] = None,
+) -> Response:
+    """One run, in Marquez's shape and with its words for states."""
+    job = (namespace, name) if namespace is not None and name is not None else None
+    return Response(canonical(_shown(_graph(request).run(id, job))), media_type="application/json")
+
+
+def _shown(run: Run) -> dict[str, Any]:
+    def shown(time: int | None) -> str | None:
+        return None if time is None else format_time(time)
+
+    state = run.state
+    nominal = facet_content(run.facets, "nominalTime")
+    lasted: Callable[[int, int], int] = lambda start, end: (end - start) // 1_000_000  # noqa: E731
+    return {
+        "id": run.key[2],
+        "createdAt": format_time(run.first[0]),
+        "updatedAt": format_time(run.last[0]),
+        "nominalStartTime": nominal.get("nominalStartTime"),
+        "nominalEndTime": nominal.get("nominalEndTime"),
+        "state": state.state,
+        "startedAt": shown(state.started),
+        "endedAt": shown(state.ended),
+        "durationMs": lasted(state.started, state.ended)
+        if state.started is not None and state.ended is not None
+        else None,
+        "args": {},
+        "jobVersion": None,
+        "inputVersions": [],
+        "outputVersions": [],
+        "job": {"namespace": run.key[0], "name": run.key[1]},
+        "parent": {"id": run.parent[2], "namespace": run.parent[0], "name": run.parent[1]} if run.parent else None,
+        "facets": {name: content for name, (_, _, content) in run.facets.items() if content is not None},
+    }

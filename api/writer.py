@@ -1,0 +1,185 @@
+"""Two threads behind many requests: one makes events durable, the other merges them.
+
+What waits together is one durable write and one merge (group commit). Keeping never waits for the graph: while the
+store is away events are durable all the same, and the graph is brought up to the journal when it comes back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from lineage_graph.errors import LineageError, StoreUnavailable
+from lineage_graph.events import Event
+from lineage_graph.graph import Kept, LineageGraph
+
+log = logging.getLogger("lineage_graph.api")
+
+_EVENTS, _BYTES = 500, 16 << 20
+"""The most that one write takes."""
+_WAITING = 256 << 20
+"""Bytes that may wait to be durable before requests are turned away."""
+_ANSWER_WITHIN = 3.0
+"""Seconds. Clients send again after 5; what is durable by then is answered with 202."""
+_TRY_AGAIN = 1.0
+"""Seconds between two attempts to reach a store that is away."""
+
+
+class Full(Exception):
+    """More waits than the writer may hold; the client should come again."""
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    pairs: list[tuple[Event, bytes]]
+    size: int
+    durable: Future[list[bool]] = field(default_factory=Future)
+    """Whether each event was new, once it is kept."""
+    merged: Future[bool] = field(default_factory=Future)
+    """True once it is in the graph; False when the graph is known to be behind."""
+
+
+class Writer:
+    """Takes events from any number of requests."""
+
+    def __init__(self, graph: LineageGraph) -> None:
+        self._graph = graph
+        self._to_keep: deque[_Waiting] = deque()
+        self._to_merge: deque[tuple[Kept, list[_Waiting]]] = deque()
+        self._size = 0
+        self._news = threading.Condition()
+        self._stopping = self._kept_all = False
+        self._threads = [
+            threading.Thread(target=self._keep_all, name="lineage-journal", daemon=True),
+            threading.Thread(target=self._merge_all, name="lineage-merge", daemon=True),
+        ]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Keep and merge what waits, then end; what a store that is away lacks stays in the journal."""
+        with self._news:
+            self._stopping = True
+            self._news.notify_all()
+        for thread in self._threads:
+            thread.join()
+
+    async def take(self, pairs: list[tuple[Event, bytes]]) -> tuple[list[bool], bool]:
+        """Have events written: whether each was new, and whether they are in the graph already.
+
+        Raises :class:`Full` when they can't be made durable within the time a client waits, and
+        :class:`~lineage_graph.errors.JournalError`.
+        """
+        size = sum(len(body) for _, body in pairs)
+        entry = _Waiting(pairs, size)
+        with self._news:
+            if self._stopping or (self._size + size > _WAITING and self._to_keep):
+                raise Full
+            self._to_keep.append(entry)
+            self._size += size
+            self._news.notify_all()
+        try:
+            async with asyncio.timeout(_ANSWER_WITHIN):
+                await asyncio.shield(asyncio.wrap_future(entry.durable))
+                merged = await asyncio.shield(asyncio.wrap_future(entry.merged))
+        except TimeoutError:
+            if not entry.durable.done():
+                raise Full from None
+            merged = False
+        return entry.durable.result(), merged
+
+    # -- the journal's thread
+
+    def _keep_all(self) -> None:
+        while batch := self._next():
+            try:
+                kept = self._graph.keep([pair for entry in batch for pair in entry.pairs])
+            except Exception as error:
+                if not isinstance(error, LineageError):
+                    log.exception("events could not be kept")
+                for entry in batch:
+                    entry.durable.set_exception(error)
+                continue
+            at = 0
+            for entry in batch:
+                entry.durable.set_result([appended.is_new for appended in kept.appended[at : at + len(entry.pairs)]])
+                at += len(entry.pairs)
+            with self._news:
+                self._to_merge.append((kept, batch))
+                self._news.notify_all()
+        with self._news:
+            self._kept_all = True
+            self._news.notify_all()
+
+    def _next(self) -> list[_Waiting]:
+        """What waits, up to one write's measure; empty when it is time to end."""
+        with self._news:
+            self._news.wait_for(lambda: self._to_keep or self._stopping)
+            batch: list[_Waiting] = []
+            events = size = 0
+            while self._to_keep and (not batch or (events < _EVENTS and size < _BYTES)):
+                entry = self._to_keep.popleft()
+                batch.append(entry)
+                events, size = events + len(entry.pairs), size + entry.size
+                self._size -= entry.size
+            return batch
+
+    # -- the graph's thread
+
+    def _merge_all(self) -> None:
+        behind = self._is_behind()
+        while True:
+            with self._news:
+                self._news.wait_for(lambda: self._to_merge or self._kept_all, _TRY_AGAIN if behind else None)
+                if not self._to_merge and self._kept_all:
+                    return
+                work, self._to_merge = self._to_merge, deque()
+            if behind:
+                for _, batch in work:
+                    self._merged(batch, False)
+                behind = not self._caught_up()
+                continue
+            for kept, batch in work:
+                if not behind:
+                    behind = not self._apply(kept)
+                self._merged(batch, not behind)
+
+    @staticmethod
+    def _merged(batch: list[_Waiting], merged: bool) -> None:
+        for entry in batch:
+            entry.merged.set_result(merged)
+
+    def _is_behind(self) -> bool:
+        try:
+            return self._graph.lag > 0
+        except StoreUnavailable:
+            return True
+
+    def _apply(self, kept: Kept) -> bool:
+        try:
+            self._graph.apply(kept)
+        except StoreUnavailable as error:
+            log.warning("%s; events wait in the journal", error)
+            return False
+        except Exception:
+            log.exception("events could not be merged; they wait in the journal")
+            return False
+        return True
+
+    def _caught_up(self) -> bool:
+        try:
+            merged = self._graph.catch_up()
+        except StoreUnavailable as error:
+            log.debug("%s", error)
+            return False
+        except Exception:
+            log.exception("the graph could not be brought up to the journal")
+            return False
+        log.info("the graph is up to the journal again, %d events merged", merged)
+        return True
