@@ -4,5 +4,5 @@
 //
 // param id STRING: the run id, a UUID
 // returns record: packed run
-MATCH (n:Run {id: $id})
+MATCH (n:Run {run_id: $id})
 RETURN n.record AS record

@@ -15,7 +15,7 @@ CREATE CONSTRAINT owner_key IF NOT EXISTS FOR (n:Owner) REQUIRE n.key IS UNIQUE;
 CREATE CONSTRAINT mapping_key IF NOT EXISTS FOR (n:Mapping) REQUIRE n.key IS UNIQUE;
 CREATE CONSTRAINT output_key IF NOT EXISTS FOR (n:Output) REQUIRE n.key IS UNIQUE;
 CREATE CONSTRAINT ledger_key IF NOT EXISTS FOR (n:Ledger) REQUIRE n.key IS UNIQUE;
-CREATE INDEX run_id IF NOT EXISTS FOR (n:Run) ON (n.id);
+CREATE INDEX run_id IF NOT EXISTS FOR (n:Run) ON (n.run_id);
 CREATE INDEX run_job IF NOT EXISTS FOR (n:Run) ON (n.job);
 CREATE INDEX run_execution IF NOT EXISTS FOR (n:Run) ON (n.execution);
 CREATE INDEX declaration_execution IF NOT EXISTS FOR (n:Declaration) ON (n.execution);

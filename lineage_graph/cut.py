@@ -109,10 +109,10 @@ class Names:
                 yield previous
 
 
-def _rank(dataset: Dataset) -> tuple[bool, bool, DatasetKey]:
-    """The name to show first: one that events use as it is, not a former one, then by text."""
-    used = not dataset.roles.isdisjoint(("input", "output", "event", "lineage"))
-    return "renamed" in dataset.roles, not used, dataset.key
+def _rank(dataset: Dataset) -> tuple[bool, bool, bool, DatasetKey]:
+    """The name to show first: not a former one, the one that its writers use, one that events use at all, by text."""
+    used = not dataset.roles.isdisjoint(("input", "event", "lineage"))
+    return "renamed" in dataset.roles, "output" not in dataset.roles, not used, dataset.key
 
 
 class Cutter:

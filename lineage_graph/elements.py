@@ -103,7 +103,7 @@ def run_row(run: Run) -> Row:
     state, started, ended = run.state
     return {
         "key": run_key(run.key),
-        "id": run.key[2],
+        "run_id": run.key[2],
         "job": job_key(run.job),
         "parent": run_key(run.parent) if run.parent else None,
         "given_ids": sorted(run.given_ids),

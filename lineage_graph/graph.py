@@ -231,11 +231,11 @@ class LineageGraph:
             return near.runs([key])[key]
 
     def networkx(self) -> nx.MultiDiGraph[str]:
-        """The whole property graph: nodes keyed by their ``key``, with ``label``; edges keyed by their type."""
+        """The whole property graph: nodes keyed by their ``key``, with ``label``; edges with ``relationship``."""
         whole: nx.MultiDiGraph[str] = nx.MultiDiGraph()
         for element in self.store.elements():
             if element.start:
-                whole.add_edge(element.start, element.end, type=element.type, **element.properties)
+                whole.add_edge(element.start, element.end, relationship=element.type, **element.properties)
             else:
                 whole.add_node(element.key, label=element.type, **element.properties)
         return whole

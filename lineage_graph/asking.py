@@ -1,0 +1,105 @@
+"""Where the command line's questions go: a running server, or a graph opened here. Both give the same answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+import httpx
+import orjson
+
+from lineage_graph.errors import Ambiguous, BadRequest, LineageError, NotFound, StoreUnavailable
+
+if TYPE_CHECKING:
+    from lineage_graph.graph import LineageGraph
+
+Parameters = dict[str, Any]
+_SECONDS = 30.0
+
+
+class Target(Protocol):
+    def ask(self, question: str, parameters: Parameters) -> dict[str, Any]:
+        """One page of an answer as HTTP gives it. Raises what the question raises."""
+        ...
+
+
+class Server:
+    """A running server. Raises :class:`StoreUnavailable` when it can't be reached or can't answer."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url.rstrip("/")
+
+    def ask(self, question: str, parameters: Parameters) -> dict[str, Any]:
+        given = {name: _text(value) for name, value in parameters.items() if value not in (None, False, ())}
+        response = self.request("GET", f"/api/v1/{question}", params=given)
+        answer: dict[str, Any] = orjson.loads(response.content)
+        return answer
+
+    def request(self, method: str, path: str, **more: Any) -> httpx.Response:
+        try:
+            response = httpx.request(method, self.url + path, timeout=_SECONDS, **more)
+        except httpx.HTTPError as error:
+            raise StoreUnavailable(self.url, f"no answer ({type(error).__name__})") from error
+        if response.is_success:
+            return response
+        raise _error(self.url, response)
+
+
+def _text(value: Any) -> Any:
+    return "true" if value is True else value
+
+
+def _error(url: str, response: httpx.Response) -> LineageError:
+    try:
+        problem = orjson.loads(response.content)
+        detail, kind = str(problem["detail"]), str(problem["type"]).rpartition(":")[2]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return StoreUnavailable(url, f"it answered {response.status_code}")
+    if kind == "not-found":
+        return NotFound(detail.removesuffix(" is not known"))
+    if kind == "ambiguous":
+        return Ambiguous(detail.partition(" can be read as ")[0], problem.get("readings", ()))
+    if response.status_code < 500:
+        field = str(problem.get("field", "request"))
+        return BadRequest(field, detail.removeprefix(f"{field} ").removeprefix(f"{field}: "))
+    return StoreUnavailable(url, detail)
+
+
+class Local:
+    """A graph opened in this process."""
+
+    def __init__(self, graph: LineageGraph) -> None:
+        self.graph = graph
+
+    def ask(self, question: str, parameters: Parameters) -> dict[str, Any]:
+        from lineage_graph.nodes import Asked
+        from lineage_graph.questions.lineage import Bounds
+        from lineage_graph.scope import Scope
+
+        if question == "search":
+            kinds = (parameters["type"],) if parameters.get("type") else ("dataset", "job")
+            found = self.graph.search(
+                parameters["q"], kinds, parameters.get("namespace"), parameters["limit"], parameters.get("cursor")
+            )
+            return found.model_dump(mode="json")
+        get = parameters.get
+        asked = Asked(get("node"), get("namespace"), get("name"), get("field"), get("type") or "dataset")
+        scope = Scope.parse(everything=parameters.get("all", False), window=parameters.get("window"))
+        bounds = Bounds(parameters.get("depth"), parameters["nodes"], parameters["limit"], parameters.get("cursor"))
+        if question == "graph":
+            level = parameters.get("level") or "dataset"
+            return self.graph.graph(asked, scope, bounds, level).model_dump(mode="json")
+        questions: dict[str, Callable[..., Any]] = {"impact": self.graph.impact, "upstream": self.graph.upstream}
+        answer: dict[str, Any] = questions[question](asked, scope, bounds).model_dump(mode="json")
+        return answer
+
+
+def whole(target: Target, question: str, parameters: Parameters) -> dict[str, Any]:
+    """The answer with the items of all its pages."""
+    answer = page = target.ask(question, parameters)
+    while page.get("next"):
+        page = target.ask(question, parameters | {"cursor": page["next"]})
+        answer["items"] += page["items"]
+    if "next" in answer:
+        answer["next"] = None
+    return answer

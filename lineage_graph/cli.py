@@ -1,0 +1,377 @@
+"""The command line: ``lineage-graph``."""
+
+from __future__ import annotations
+
+import csv
+import json
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from rich.console import Console
+
+from lineage_graph.errors import (
+    Ambiguous,
+    BadRequest,
+    InvalidEvent,
+    JournalError,
+    LineageError,
+    NotFound,
+    StoreUnavailable,
+)
+from lineage_graph.settings import settings
+from lineage_graph.tables import escaped, footer, items_table, named, show, table
+
+if TYPE_CHECKING:
+    from lineage_graph.asking import Parameters, Target
+    from lineage_graph.graph import LineageGraph
+
+EXIT_CODES: dict[type[LineageError], int] = {
+    BadRequest: 2,
+    Ambiguous: 2,
+    InvalidEvent: 3,
+    NotFound: 4,
+    JournalError: 5,
+    StoreUnavailable: 5,
+}
+SOME_REFUSED = 3
+"""Exit code of a load that took some events and refused others."""
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Failure(click.ClickException):
+    def __init__(self, error: LineageError) -> None:
+        super().__init__(escaped(str(error)))
+        self.exit_code = EXIT_CODES[type(error)]
+
+
+@contextmanager
+def failures() -> Iterator[None]:
+    """Errors of the product as a sentence on standard error and an exit code."""
+    try:
+        yield
+    except LineageError as error:
+        raise _Failure(error) from error
+
+
+def options(*names: str) -> Callable[[F], F]:
+    """Shared options, by name."""
+
+    def decorate(function: F) -> F:
+        for name in reversed(names):
+            function = _OPTIONS[name](function)
+        return function
+
+    return decorate
+
+
+_OPTIONS: dict[str, Callable[[F], F]] = {
+    "data": click.option("--data", type=click.Path(path_type=Path), help="Data folder.  [default: lineage-data]"),
+    "store": click.option("--store", help="bolt://… or neo4j://… of a Neo4j.  [default: embedded]"),
+    "url": click.option("--url", help="Ask a running server instead of opening a data folder."),
+    "json": click.option("--json", "as_json", is_flag=True, help="Print the answer as HTTP gives it."),
+    "csv": click.option("--csv", "as_csv", is_flag=True, help="Print the items as CSV."),
+}
+
+
+def opened(data: Path | None, store: str | None) -> LineageGraph:
+    """The graph that options and settings name."""
+    from lineage_graph.graph import LineageGraph
+
+    held = settings()
+    access = {name: held[f"neo4j_{name}"] for name in ("user", "password") if f"neo4j_{name}" in held}
+    folder = data or Path(held.get("data", "lineage-data"))
+    uri = store or held.get("store")
+    return LineageGraph.open(folder, uri, **access if uri else {})
+
+
+@contextmanager
+def target_of(data: Path | None, store: str | None, url: str | None) -> Iterator[Target]:
+    from lineage_graph.asking import Local, Server
+
+    server = url or (None if data or store else settings().get("url"))
+    if server:
+        yield Server(server)
+        return
+    folder = data or Path(settings().get("data", "lineage-data"))
+    if not folder.exists():
+        raise BadRequest("--data", f"names {folder}, which does not exist; load events into it first, or give --url")
+    with opened(data, store) as graph:
+        yield Local(graph)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="lineage-graph")
+def main() -> None:
+    """Lineage from OpenLineage events: load or receive them, and ask what depends on what.
+
+    Example: lineage-graph demo
+    """
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s")
+
+
+@main.command()
+@click.option("--host", help="Address to listen on.  [default: 127.0.0.1]")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one.  [default: 5000]")
+@click.option("--unsafe-no-auth", is_flag=True, help="Listen on other than loopback although anyone may then read.")
+@options("data", "store")
+def serve(host: str | None, port: int | None, unsafe_no_auth: bool, data: Path | None, store: str | None) -> None:
+    """Serve the API: take events, answer questions.
+
+    Example: lineage-graph serve --data lineage-data --port 5000
+    """
+    with failures(), opened(data, store) as graph:
+        serve_graph(graph, host, port, unsafe_no_auth)
+
+
+def serve_graph(graph: LineageGraph, host: str | None, port: int | None, unsafe_no_auth: bool = False) -> None:
+    import socket
+
+    import uvicorn
+
+    from lineage_graph.api.app import create_app
+
+    held = settings()
+    address = host or held.get("host", "127.0.0.1")
+    if address not in _LOOPBACK and not unsafe_no_auth:
+        raise BadRequest(
+            "--host",
+            f"{address} would let anyone read and write; there is no access control yet. Use 127.0.0.1 behind a "
+            "proxy that checks who asks, or say --unsafe-no-auth",
+        )
+    number = port if port is not None else _number(held.get("port", "5000"))
+    listening = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((address, number))
+    except OSError as error:
+        raise BadRequest("--port", f"{number} on {address} can't be had ({error.strerror}); give another") from error
+    config = uvicorn.Config(create_app(graph), log_level="warning", timeout_graceful_shutdown=10)
+    server = uvicorn.Server(config)
+    shown = f"[{address}]" if ":" in address else address
+    click.echo(f"lineage-graph serves http://{shown}:{listening.getsockname()[1]} (API: /docs), Ctrl-C ends it")
+    server.run(sockets=[listening])
+
+
+def _number(text: str) -> int:
+    if not text.isdigit() or int(text) > 65535:
+        raise BadRequest("port", f"is {text!r}; give a number from 0 to 65535")
+    return int(text)
+
+
+def question_options(function: F) -> F:
+    for decorate in reversed(
+        (
+            click.argument("node", required=False),
+            click.option("--namespace", help="With --name, in place of a node id."),
+            click.option("--name", help="Name of the dataset or job."),
+            click.option("--field", help="A column of the dataset."),
+            click.option("--type", type=click.Choice(["dataset", "job"]), help="What --name stands for."),
+            click.option("--depth", type=click.IntRange(min=0), help="Steps from dataset to dataset."),
+            click.option(
+                "--nodes", type=click.IntRange(1, 1_000_000), default=10_000, show_default=True, help="Most nodes."
+            ),
+            click.option(
+                "--limit", type=click.IntRange(1, 10_000), default=1_000, show_default=True, help="Items a page."
+            ),
+            click.option("--all", "all", is_flag=True, help="Everything ever seen, not only what holds now."),
+            click.option("--window", help="Also what successful runs reported this long before, such as P7D."),
+        )
+    ):
+        function = decorate(function)
+    return function
+
+
+@main.command()
+@question_options
+@options("data", "store", "url", "json", "csv")
+def impact(**given: Any) -> None:
+    """What depends on NODE: every dataset, column and job downstream.
+
+    Example: lineage-graph impact dataset:shop:orders
+    """
+    _ask("impact", given, "nothing depends on it")
+
+
+@main.command()
+@question_options
+@options("data", "store", "url", "json", "csv")
+def upstream(**given: Any) -> None:
+    """Where NODE comes from: every dataset, column and job upstream.
+
+    Example: lineage-graph upstream --namespace shop --name report --field total
+    """
+    _ask("upstream", given, "it comes from nothing that is known")
+
+
+def _ask(question: str, given: Parameters, nothing: str) -> None:
+    from lineage_graph.asking import whole
+
+    as_json, as_csv = given.pop("as_json"), given.pop("as_csv")
+    with failures(), target_of(given.pop("data"), given.pop("store"), given.pop("url")) as target:
+        answer = whole(target, question, given)
+    if as_json:
+        click.echo(json.dumps(answer))
+    elif as_csv:
+        _write_csv(answer["items"])
+    else:
+        parts = [items_table(answer["items"])] if answer["items"] else []
+        show(Console(), *parts, *footer(answer, f"{answer['node']['id']}: {nothing}"))
+
+
+_CSV = ("type", "namespace", "name", "field", "depth", "certainty", "owners", "tags", "last_run", "id")
+
+
+def _write_csv(items: list[dict[str, Any]]) -> None:
+    """Lists joined by ``;``. A cell that a spreadsheet would run as a formula begins with an apostrophe."""
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(_CSV)
+    for item in items:
+        cells = dict(item) | {
+            "owners": ";".join(item["owners"]),
+            "tags": ";".join(item["tags"]),
+            "last_run": item["last_run"]["state"] if item["last_run"] else "",
+        }
+        writer.writerow(_cell("" if cells[name] is None else str(cells[name])) for name in _CSV)
+
+
+def _cell(text: str) -> str:
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
+@main.command()
+@question_options
+@click.option("--level", type=click.Choice(["dataset", "column"]), default="dataset", show_default=True)
+@options("data", "store", "url", "json")
+def graph(as_json: bool, **given: Any) -> None:
+    """Nodes and edges around NODE, both ways.
+
+    Example: lineage-graph graph dataset:shop:orders --depth 2 --json
+    """
+    with failures(), target_of(given.pop("data"), given.pop("store"), given.pop("url")) as target:
+        answer = target.ask("graph", given)
+    if as_json:
+        click.echo(json.dumps(answer))
+        return
+    by_id = {node["id"]: named(node) for node in answer["nodes"]}
+    edges = table(
+        ("from", "", "to", "last seen"),
+        (
+            (by_id.get(e["source"], e["source"]), e["type"], by_id.get(e["target"], e["target"]), e["last_seen"] or "")
+            for e in answer["edges"]
+        ),
+    )
+    lines = [f"{answer['total']} nodes, {len(answer['edges'])} edges"]
+    if not answer["complete"]:
+        lines.append(f"not complete: cut by {' and '.join(answer['truncated_by'])} at {len(answer['frontier'])} nodes")
+    show(Console(), *([edges] if answer["edges"] else []), *lines)
+
+
+@main.command()
+@click.argument("text")
+@click.option("--type", type=click.Choice(["dataset", "job"]), help="Only datasets, or only jobs.")
+@click.option("--namespace", help="Only in this namespace.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=1_000, show_default=True, help="Hits a page.")
+@options("data", "store", "url", "json")
+def search(text: str, as_json: bool, **given: Any) -> None:
+    """Datasets and jobs whose name holds TEXT; case is ignored, _ and % stand for themselves.
+
+    Example: lineage-graph search orders --type dataset
+    """
+    from lineage_graph.asking import whole
+
+    with failures(), target_of(given.pop("data"), given.pop("store"), given.pop("url")) as target:
+        answer = whole(target, "search", {"q": text} | given)
+    if as_json:
+        click.echo(json.dumps(answer))
+        return
+    rows = ((hit["type"], hit["namespace"], hit["name"], hit["last_seen"]) for hit in answer["items"])
+    found = [table(("", "namespace", "name", "last seen"), rows)] if answer["items"] else []
+    show(Console(), *found, f"{answer['total']} found" if answer["total"] else f"no name holds {escaped(text)}")
+
+
+@main.command()
+@click.option(
+    "--format",
+    "as_format",
+    type=click.Choice(["graphml", "json", "openlineage", "cypher"]),
+    required=True,
+    help="What to write.",
+)
+@click.option(
+    "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write.  [default: standard output]"
+)
+@options("data", "store")
+def export(as_format: str, output: Path | None, data: Path | None, store: str | None) -> None:
+    """Write the whole graph, or the events it was made from.
+
+    Example: lineage-graph export --format graphml --output lineage.graphml
+    """
+    from lineage_graph import export as formats
+
+    with failures(), opened(data, store) as held:
+        if as_format == "openlineage":
+            parts: Iterator[bytes] = (
+                event.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n" for event in held.events()
+            )
+        else:
+            write = {"graphml": formats.graphml, "json": formats.node_link, "cypher": formats.cypher}[as_format]
+            parts = (part.encode() for part in write(held.store.elements()))
+        if output is None:
+            sys.stdout.buffer.writelines(parts)
+        else:
+            with output.open("wb") as file:
+                file.writelines(parts)
+
+
+@main.command()
+@click.argument("paths", nargs=-1, required=True)
+@click.option(
+    "--format", "as_format", type=click.Choice(["auto"]), default="auto", show_default=True, help="Told by content."
+)
+@click.option("--strict", is_flag=True, help="Stop at the first that is no event.")
+@options("data", "store", "url")
+def load(
+    paths: tuple[str, ...], as_format: str, strict: bool, data: Path | None, store: str | None, url: str | None
+) -> None:
+    """Load event dumps from PATHS: files (.json, .ndjson, .gz, .zst), folders, or - for standard input.
+
+    What is no event is counted, named and kept among the dead letters; the rest goes on. Exit code 0 when all were
+    taken, 3 when some were refused.
+
+    Example: lineage-graph load dumps/ yesterday.ndjson.gz
+    """
+    from lineage_graph.loading import into_graph, into_server, load_dumps
+
+    with failures():
+        if url:
+            result = load_dumps(paths, into_server(url), strict)
+        else:
+            with opened(data, store) as held:
+                result = load_dumps(paths, into_graph(held), strict)
+    show(Console(), *result.report())
+    sys.exit(result.exit_code)
+
+
+@main.command()
+@click.option("--port", type=click.IntRange(0, 65535), help="Port to serve on.  [default: 5000]")
+@click.option("--no-serve", is_flag=True, help="Fill and answer, then end.")
+@options("data", "store")
+def demo(port: int | None, no_serve: bool, data: Path | None, store: str | None) -> None:
+    """Fill an empty data folder with a sample pipeline, answer a question of each kind, then serve.
+
+    Example: lineage-graph demo --data demo-data
+    """
+    from lineage_graph.demo import fill, tell
+
+    with failures(), opened(data, store) as held:
+        fill(held)
+        tell(held, Console())
+        if not no_serve:
+            serve_graph(held, None, port)
