@@ -45,10 +45,10 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _Failure(click.ClickException):
-    def __init__(self, error: LineageError) -> None:
-        super().__init__(escaped(str(error)))
-        self.exit_code = EXIT_CODES[type(error)]
+def _failure(error: LineageError) -> click.ClickException:
+    failure = click.ClickException(escaped(str(error)))
+    failure.exit_code = EXIT_CODES[type(error)]  # type: ignore[misc]  # click reads it from the instance
+    return failure
 
 
 @contextmanager
@@ -57,7 +57,7 @@ def failures() -> Iterator[None]:
     try:
         yield
     except LineageError as error:
-        raise _Failure(error) from error
+        raise _failure(error) from error
 
 
 def options(*names: str) -> Callable[[F], F]:

@@ -301,6 +301,8 @@ class Neo4jStore:
     @property
     def applied(self) -> int:
         if self._applied is None:
+            with self._answering():
+                self._prepare()
             with self._answering(), self._driver.session() as session:
                 record = session.run(query("read_ledger").text, {"journal": self._journal}).single(strict=True)
             self._applied, self._newest = record["applied"] or 0, record["newest"]
