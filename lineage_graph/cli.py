@@ -221,8 +221,9 @@ def _ask(question: str, given: Parameters, nothing: str) -> None:
     elif as_csv:
         _write_csv(answer["items"])
     else:
-        parts = [items_table(answer["items"])] if answer["items"] else []
-        show(Console(), *parts, *footer(answer, f"{answer['node']['id']}: {nothing}"))
+        console = Console()
+        parts = [items_table(answer["items"], console.width)] if answer["items"] else []
+        show(console, *parts, *footer(answer, f"{answer['node']['id']}: {nothing}"))
 
 
 _CSV = ("type", "namespace", "name", "field", "depth", "certainty", "owners", "tags", "last_run", "id")

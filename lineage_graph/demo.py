@@ -37,7 +37,7 @@ def tell(graph: LineageGraph, console: Console) -> None:
         ask = graph.impact if question == "impact" else graph.upstream
         answer = ask(node, bounds=Bounds(limit=8)).model_dump(mode="json")
         console.rule(why, align="left")
-        show(console, f"$ lineage-graph {question} '{escaped(node)}'", items_table(answer["items"]))
+        show(console, f"$ lineage-graph {question} '{escaped(node)}'", items_table(answer["items"], console.width))
         more = answer["total"] - len(answer["items"])
         show(
             console,

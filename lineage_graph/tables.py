@@ -14,6 +14,10 @@ from rich.text import Text
 
 Record = dict[str, Any]
 
+_WIDE = 120
+_SHORT = 12
+"""Columns no wider than this are never folded."""
+
 
 def escaped(text: str) -> str:
     """The text with everything that a terminal would obey, or hide, written out as ``\\x1b`` or ``\\u202e``."""
@@ -33,14 +37,18 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
     """A table without the columns that are empty throughout."""
     names, cells = list(columns), [[escaped(cell) for cell in row] for row in rows]
     kept = [at for at in range(len(names)) if any(row[at] for row in cells)]
-    made = Table(*(names[at] for at in kept), box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for at in kept:
+        made.add_column(names[at], no_wrap=max(len(row[at]) for row in cells) <= _SHORT)
     for row in cells:
         made.add_row(*(Text(row[at], overflow="fold") for at in kept))
     return made
 
 
-def items_table(items: list[Record]) -> Table:
-    """One row an item: what it is, how far, how sure, by which job, who owns it, how its last run ended."""
+def items_table(items: list[Record], width: int) -> Table:
+    """One row an item: what it is, how far, how sure, by which job, how its last run ended; with ``width`` characters
+    enough for it, who owns it and how it is tagged."""
+    wide = width >= _WIDE
     jobs = {item["id"]: item["name"] for item in items if item["type"] == "job"}
     return table(
         ("", "name", "namespace", "depth", "certainty", "by", "owners", "tags", "last run"),
@@ -52,8 +60,8 @@ def items_table(items: list[Record]) -> Table:
                 str(item["depth"]),
                 item["certainty"],
                 jobs.get(item["via"][-1], item["via"][-1]) if item["via"] and item["type"] != "job" else "",
-                ", ".join(item["owners"]),
-                ", ".join(item["tags"]),
+                ", ".join(item["owners"]) if wide else "",
+                ", ".join(item["tags"]) if wide else "",
                 item["last_run"]["state"] if item["last_run"] else "",
             )
             for item in items

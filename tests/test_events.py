@@ -72,9 +72,7 @@ def test_a_run_event_is_read_whole() -> None:
                         "inputFacets": {"subset": {"x": 1}},
                     }
                 ],
-                outputs=[
-                    {"namespace": "db", "name": "b", "outputFacets": {"outputStatistics": {"rowCount": 3}}}
-                ],
+                outputs=[{"namespace": "db", "name": "b", "outputFacets": {"outputStatistics": {"rowCount": 3}}}],
             )
         ).encode()
     )
@@ -125,9 +123,7 @@ def test_without_a_telling_schema_url_the_parts_decide_the_kind() -> None:
     assert isinstance(parse(bare | {"run": None}), JobEvent)
     assert isinstance(parse(without(bare, "run", "job") | {"dataset": dataset}), DatasetEvent)
     assert isinstance(parse(without(bare, "run") | {"job": None, "dataset": dataset}), DatasetEvent)
-    assert isinstance(
-        parse(bare | {"schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json"}), RunEvent
-    )
+    assert isinstance(parse(bare | {"schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json"}), RunEvent)
 
 
 def test_an_event_with_a_run_is_a_run_event_whatever_its_schema_url_says() -> None:
@@ -161,14 +157,10 @@ def test_producer_and_schema_url_may_be_missing() -> None:
 
 def test_keys_of_the_document_cannot_pass_for_what_is_worked_out() -> None:
     forged = {"digest": "0", "zoneAssumed": True, "zone_assumed": True, "event_time": 1, "schema_url": "x"}
-    event = parse(
-        run_event(**forged, run={"runId": "2d0ad5d5-d8f4-502b-b913-0a7951368695", "givenId": "forged"})
-    )
+    event = parse(run_event(**forged, run={"runId": "2d0ad5d5-d8f4-502b-b913-0a7951368695", "givenId": "forged"}))
     assert isinstance(event, RunEvent)
     assert (event.event_time, event.zone_assumed) == (1_772_344_800 * SECOND, False)
-    assert event.digest == digest_of(
-        run_event(**forged, run={"runId": event.run.run_id, "givenId": "forged"})
-    )
+    assert event.digest == digest_of(run_event(**forged, run={"runId": event.run.run_id, "givenId": "forged"}))
     assert (event.schema_url, event.run.given_id) == (f"{SPEC}RunEvent", None)
 
 
@@ -252,9 +244,7 @@ def test_a_missing_part_is_named(missing: str) -> None:
     assert refused.reason.startswith("is missing")
 
 
-@pytest.mark.parametrize(
-    ("kind", "part"), [("RunEvent", "run"), ("JobEvent", "job"), ("DatasetEvent", "dataset")]
-)
+@pytest.mark.parametrize(("kind", "part"), [("RunEvent", "run"), ("JobEvent", "job"), ("DatasetEvent", "dataset")])
 def test_what_the_schema_url_promises_is_asked_for(kind: str, part: str) -> None:
     document = {"eventTime": "2026-03-01T06:00:00Z", "schemaURL": SPEC + kind}
     assert refusal_of(document).path == f"$.{part}"
@@ -358,9 +348,7 @@ def test_any_json_is_an_event_or_an_invalid_event(document: Any) -> None:
 
 
 @given(
-    st.sampled_from(
-        ["eventTime", "eventType", "run", "job", "dataset", "inputs", "outputs", "producer", "schemaURL"]
-    ),
+    st.sampled_from(["eventTime", "eventType", "run", "job", "dataset", "inputs", "outputs", "producer", "schemaURL"]),
     ANYTHING,
     st.sampled_from(["RunEvent", "JobEvent", "DatasetEvent", ""]),
 )
@@ -392,9 +380,7 @@ def test_any_json_inside_a_part_is_taken_or_named(value: Any, part: str, name: s
         assert error.path.endswith(f".{name}") or "UTF-8" in error.reason
 
 
-@given(
-    st.integers(min_value=0, max_value=400), st.integers(min_value=0, max_value=20), st.binary(max_size=20)
-)
+@given(st.integers(min_value=0, max_value=400), st.integers(min_value=0, max_value=20), st.binary(max_size=20))
 def test_a_damaged_body_is_an_event_or_an_invalid_event(place: int, length: int, bytes_there: bytes) -> None:
     body = json.dumps(run_event()).encode()
     try:

@@ -113,9 +113,7 @@ def shuffled(value: Any, chance: random.Random) -> Any:
 
 
 @given(JSON, st.randoms(use_true_random=False))
-def test_the_digest_is_the_same_for_any_key_order_and_whitespace(
-    document: Any, chance: random.Random
-) -> None:
+def test_the_digest_is_the_same_for_any_key_order_and_whitespace(document: Any, chance: random.Random) -> None:
     other = json.dumps(shuffled(document, chance), indent=chance.choice([None, 1, "\t"])).encode()
     assert digest_of(decode(other)) == digest_of(document)
     assert decode(canonical(document)) == document

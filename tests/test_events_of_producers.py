@@ -77,27 +77,21 @@ EMPTY_NAMES = {"30-empty-or-newline-namespace": ["$.inputs[0].namespace", "$.job
 """The schema allows an empty text where a name is to be; here nothing is known by an empty name."""
 
 
-@pytest.mark.parametrize(
-    "path", sorted(SHARED.glob("reports/*/events.ndjson")), ids=lambda path: path.parent.name
-)
+@pytest.mark.parametrize("path", sorted(SHARED.glob("reports/*/events.ndjson")), ids=lambda path: path.parent.name)
 def test_every_event_of_the_reports_is_taken_unless_it_has_an_empty_name(path: Path) -> None:
     found = (problem(line) for line in lines(path))
     assert [path for path in found if path is not None] == EMPTY_NAMES.get(path.parent.name, [])
 
 
 def test_every_event_of_the_cases_is_taken() -> None:
-    events = [
-        event for path in SHARED.glob("cases/*.json") for event in json.loads(path.read_bytes())["events"]
-    ]
+    events = [event for path in SHARED.glob("cases/*.json") for event in json.loads(path.read_bytes())["events"]]
     assert len(events) > 50
     for event in events:
         parse(event)
 
 
 def test_the_bad_bodies_of_the_cases_name_what_to_mend() -> None:
-    posts = [
-        ask for ask in json.loads((SHARED / "cases/bad-input.json").read_bytes())["ask"] if "post" in ask
-    ]
+    posts = [ask for ask in json.loads((SHARED / "cases/bad-input.json").read_bytes())["ask"] if "post" in ask]
     assert [problem(ask["post"].encode()) for ask in posts] == [
         *["$"] * 5,
         "$.eventTime",
@@ -140,7 +134,5 @@ def test_the_bad_bodies_of_the_cases_name_what_to_mend() -> None:
         ("91-bad-line-in-the-middle/dump.ndjson", [None, "$", None, "$.job", None]),
     ],
 )
-def test_the_raw_lines_of_the_reports_are_taken_or_name_what_to_mend(
-    name: str, paths: list[str | None]
-) -> None:
+def test_the_raw_lines_of_the_reports_are_taken_or_name_what_to_mend(name: str, paths: list[str | None]) -> None:
     assert [problem(line) for line in lines(SHARED / "reports" / name)] == paths

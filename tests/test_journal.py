@@ -58,9 +58,7 @@ def test_a_new_journal_is_empty(journal: Journal) -> None:
 
 def test_events_are_kept_byte_for_byte_in_the_order_they_came(journal: Journal) -> None:
     event, body = item("a")
-    spaced = (
-        b'\xef\xbb\xbf{"eventTime" : "2026-03-01T06:00:00Z",\r\n"job":{"namespace":"n","name":"\\u00e9"}} \n'
-    )
+    spaced = b'\xef\xbb\xbf{"eventTime" : "2026-03-01T06:00:00Z",\r\n"job":{"namespace":"n","name":"\\u00e9"}} \n'
     assert journal.append([(event, body), (read(spaced), spaced)]) == [Appended(1, True), Appended(2, True)]
     assert journal.append([item("b")]) == [Appended(3, True)]
     assert [entry.body for entry in entries(journal)] == [body, spaced, item("b")[1]]
@@ -143,9 +141,7 @@ def test_an_error_of_the_caller_keeps_nothing_of_the_batch(journal: Journal) -> 
 
 
 def test_a_refused_body_is_kept_once_with_where_it_came_from(journal: Journal) -> None:
-    first = Refused(
-        "dump.ndjson:17", "is not JSON: unexpected end of data at line 1 column 9", "$", b'{"half":'
-    )
+    first = Refused("dump.ndjson:17", "is not JSON: unexpected end of data at line 1 column 9", "$", b'{"half":')
     second = Refused("POST /api/v1/lineage", "must not be empty", "$.job.name", b"\xff\x00 any bytes")
     journal.refuse([first, second, first])
     journal.refuse([first._replace(source="dump.ndjson:18")])
@@ -359,10 +355,7 @@ def test_a_folder_that_may_not_be_written_says_so(open_folder: Path) -> None:
     open_folder.chmod(0o555)
     with no_superuser():
         for folder in (open_folder, open_folder / "new", open_folder / "closed" / "new"):
-            assert (
-                refusal(folder)
-                == "cannot be opened: Permission denied; name a folder that this user may write"
-            )
+            assert refusal(folder) == "cannot be opened: Permission denied; name a folder that this user may write"
 
 
 def test_a_journal_that_may_not_be_written_says_so_when_it_is_opened(open_folder: Path) -> None:
