@@ -7,8 +7,9 @@ so an alias costs no step. Nodes are tuples:
 - ``("job", namespace, name)`` with ``job``,
 - ``("flow", digest)`` with ``job`` (its key): the sources that one job's outputs came from together.
 
-Edges, in the direction of the data: dataset → flow (``rule``), flow → dataset (``output``, ``use``, ``counted``,
-``mappings``), and dataset → job for what a job reads, whether it writes or not.
+Edges, in the direction of the data: dataset → flow (``rule``, ``member``: the name that was read), flow → dataset
+(``output``, ``use``, ``counted``, ``mappings``, ``written``), and job → dataset (``written``) for a job that never said
+from what it writes. A flow without outgoing edge is what a job only reads.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from lineage_graph.model import (
     DatasetKey,
     Flow,
     JobKey,
+    Life,
     OutputKey,
 )
 from lineage_graph.scope import Scope
@@ -94,8 +96,9 @@ class Names:
         """The name that stands for all names of a dataset that exists."""
         return self._group[key]
 
-    def entity(self, key: DatasetKey) -> Dataset:
-        return self._entities[key]
+    def life(self, key: DatasetKey) -> Life:
+        """How the dataset stands that has this name."""
+        return Life.of(self.members[self._group[key]])
 
     def _load(self, keys: set[DatasetKey]) -> None:
         """With the previous names of renames, whose later writes decide whether the rename still joins."""
@@ -202,14 +205,24 @@ class Cutter:
 
     def _upstream(self, graph: CutGraph, members: dict[DatasetKey, DatasetKey]) -> list[DatasetKey]:
         writers = self.near.writers(members)
-        outputs = {(job, key) for key, names in writers.items() for job in names}
+        return self._add_outputs(graph, {(job, key) for key, names in writers.items() for job in names})
+
+    def around(self, job: JobKey) -> CutGraph:
+        """What one job reads and writes itself."""
+        graph: CutGraph = nx.MultiDiGraph()
+        self._add_outputs(graph, set(self.near.outputs_of_jobs([job])[job]))
+        self._add_jobs(graph)
+        return graph
+
+    def _add_outputs(self, graph: CutGraph, outputs: set[OutputKey]) -> list[DatasetKey]:
+        """Add the flows that count for these outputs; the datasets that they come from."""
         counted = self._counted(outputs)
         flows = self.near.flows({digest for found in counted.values() for digest in found})
         self.names.learn({source for flow in flows.values() for source, _ in flow.sources})
         found: list[DatasetKey] = []
         for output in sorted(outputs):
-            if not counted.get(output):
-                self._add_writer(graph, output, members[output[1]])
+            if not counted.get(output) and output[1] != NOTHING:
+                self._add_writer(graph, output)
             for digest, edge in counted.get(output, {}).items():
                 if digest not in flows:
                     continue
@@ -232,13 +245,19 @@ class Cutter:
             output = outputs.get(key)
             if output is None:
                 continue
-            dataset = None if key[1] == NOTHING else self.names.entity(key[1])
+            life_start = None if key[1] == NOTHING else self.names.life(key[1]).start
             reads = outputs.get((key[0], NOTHING))
             held = uses.get(key, {})
-            flows = self.scope.flows(output, reads, held, dataset)
-            mappings = self.scope.mappings(output, held, dataset)
+            flows = self.scope.flows(output, reads, held, life_start)
+            mappings = self.scope.mappings(output, held, life_start)
             result[key] = {
-                digest: {"counted": counted, "use": held[digest], "mappings": mappings, "uses": held}
+                digest: {
+                    "counted": counted,
+                    "use": held[digest],
+                    "mappings": mappings,
+                    "uses": held,
+                    "written": output.evidence,
+                }
                 for digest, counted in flows.items()
                 if digest in held
             }
@@ -266,10 +285,12 @@ class Cutter:
         graph.add_edge(node, self._add_dataset(graph, target), key=output, output=output, **edge)
         return [target]
 
-    def _add_writer(self, graph: CutGraph, output: OutputKey, target: DatasetKey) -> None:
+    def _add_writer(self, graph: CutGraph, output: OutputKey) -> None:
         """A job known to write a dataset though it never said from what."""
         if output[0] != NO_JOB:
-            graph.add_edge(("job", *output[0]), ("dataset", *target), key=output)
+            target = self._add_dataset(graph, self.names.canonical(output[1]))
+            written = self.near.outputs([output])[output].evidence
+            graph.add_edge(("job", *output[0]), target, key=output, written=written)
 
     def _add_jobs(self, graph: CutGraph) -> None:
         for key, job in self.near.jobs(_jobs_in(graph)).items():

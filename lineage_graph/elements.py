@@ -22,6 +22,7 @@ from lineage_graph.model import (
     Evidence,
     Job,
     JobKey,
+    Life,
     OutputKey,
     Run,
     RunKey,
@@ -77,7 +78,7 @@ def dataset_row(dataset: Dataset) -> Row:
         "roles": sorted(dataset.roles),
         "description": _described(dataset),
         "type": dataset.facet("datasetType").get("datasetType"),
-        "dropped": dataset.is_dropped,
+        "dropped": Life.of([dataset]).is_dropped,
     }
 
 
@@ -138,10 +139,8 @@ def run_dataset_rows(run: Run) -> Iterator[tuple[str, Row]]:
         )
 
 
-def evidence_properties(evidence: Evidence | Use) -> Row:
+def evidence_properties(evidence: Evidence) -> Row:
     """Every edge explains itself: first and last time, the events that said so, the producer, declared or observed."""
-    assert evidence.first
-    assert evidence.last
     return {
         "first_seen": format_time(evidence.first[0]),
         "last_seen": format_time(evidence.last[0]),
@@ -162,7 +161,7 @@ def feeds_row(output: OutputKey, digest: str, use: Use, how: str | None) -> Row:
         "current": how is not None,
         "how": how,
         "runs": use.runs,
-        **evidence_properties(use),
+        **evidence_properties(use.evidence()),
     }
 
 
@@ -177,7 +176,7 @@ def evidence_row(output: OutputKey, digest: str, use: Use) -> Row:
         "job": job_key(output[0]),
         "dataset": dataset_key(output[1]),
         "runs": use.runs,
-        **evidence_properties(use),
+        **evidence_properties(use.evidence()),
     }
 
 
@@ -353,7 +352,7 @@ def current_flows(output: Output) -> dict[str, str]:
 
 
 def current_mappings(output: Output) -> set[str]:
-    return {value.partition("/")[0] for value in output.columns.current()} - {""}
+    return {value.partition("/")[0] for value in output.current_columns()} - {""}
 
 
 def writes_row(output: Output) -> Row:

@@ -29,7 +29,7 @@ from lineage_graph.questions.impact import impact
 from lineage_graph.questions.lineage import Bounds
 from lineage_graph.questions.upstream import upstream
 from lineage_graph.scope import Scope
-from lineage_graph.store import Neighbourhood, Store, open_store
+from lineage_graph.store import Neighbourhood, Store, closeness, open_store
 from lineage_graph.upserts import Upserts, upserts_of
 
 log = logging.getLogger("lineage_graph")
@@ -204,8 +204,8 @@ class LineageGraph:
         if not text:
             raise BadRequest("q", "is empty; give a part of a name")
         found = self.store.search(text, types, namespace)
-        first = _position(cursor)
-        page = found[first : first + limit]
+        rest = found if cursor is None else [hit for hit in found if closeness(hit, text) > _place(cursor)]
+        page = rest[:limit]
         items = [
             SearchHit(
                 id=text_id((hit.type, hit.namespace, hit.name)),
@@ -216,8 +216,10 @@ class LineageGraph:
             )
             for hit in page
         ]
-        after = first + len(page)
-        return SearchAnswer(total=len(found), items=items, next=cursor_after([after]) if after < len(found) else None)
+        more = len(rest) > len(page)
+        return SearchAnswer(
+            total=len(found), items=items, next=cursor_after([*closeness(page[-1], text)]) if more else None
+        )
 
     def run(self, run_id: str, job: tuple[str, str] | None = None) -> Run:
         """One run by its id, in any spelling that was sent. ``job`` tells which, where two jobs sent the same id.
@@ -251,13 +253,11 @@ class LineageGraph:
         return resolve(asked, near, self.store.run_keys(run_id) if run_id else [])
 
 
-def _position(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    position = key_of_cursor(cursor)[0]
-    if not isinstance(position, int) or position < 0:
+def _place(cursor: str) -> tuple[int, str, str, str]:
+    key = key_of_cursor(cursor)
+    if len(key) != 4 or not isinstance(key[0], int) or not all(isinstance(part, str) for part in key[1:]):
         raise BadRequest("cursor", "is none that an answer gave; take the value of 'next' as it stands")
-    return position
+    return key[0], key[1], key[2], key[3]
 
 
 def open(place: str | Path, **options: str) -> LineageGraph:

@@ -122,16 +122,6 @@ class Dataset:
         return self
 
     @property
-    def is_dropped(self) -> bool:
-        """Its life was ended by a DROP and no later write began a new one (design 2)."""
-        return self.dropped is not None and (self.written is None or self.written <= self.dropped)
-
-    @property
-    def life_start(self) -> int | None:
-        """Writes up to this time belong to a life that has ended; ``None`` while there was one life only."""
-        return None if self.is_dropped else self.dropped
-
-    @property
     def only_named_in_columns(self) -> bool:
         """Known from column lineage alone: a dbt seed, or a CTE alias taken for a table (design 2)."""
         return self.roles == {"column"}
@@ -152,6 +142,24 @@ class Dataset:
 
     def facet(self, name: str) -> dict[str, Any]:
         return facet_content(self.facets, name)
+
+
+class Life(NamedTuple):
+    """How a dataset stands, by whichever of its names it was written and dropped (design 2)."""
+
+    is_dropped: bool
+    """A DROP ended its life and no later write began a new one."""
+    start: int | None
+    """Writes up to this time belong to a life that has ended; ``None`` while there was one life only."""
+
+    @classmethod
+    def of(cls, members: Iterable[Dataset]) -> Life:
+        members = list(members)
+        dropped = max((m.dropped for m in members if m.dropped is not None), default=None)
+        written = max((m.written for m in members if m.written is not None), default=None)
+        if dropped is None:
+            return cls(False, None)
+        return cls(False, dropped) if written is not None and written > dropped else cls(True, None)
 
 
 def facet_content(facets: Facets, name: str) -> dict[str, Any]:
@@ -331,7 +339,7 @@ class Run:
     @property
     def execution(self) -> ExecutionKey:
         parent = self.parent
-        return self.job, parent[2] if parent else self.key[2]
+        return self.job, key_of("run", *parent) if parent else self.key[2]
 
     @property
     def state(self) -> RunState:

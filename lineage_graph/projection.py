@@ -133,6 +133,13 @@ class Output:
     columns: Choice = field(default_factory=Choice)
     """Over ``mapping digest/flow digest of its unlisted sources``, by the runs that sent column lineage."""
 
+    def current_columns(self, beside: Choice | None = None) -> dict[str, tuple[str, int]]:
+        """As :meth:`Choice.current` of the columns. What a failed run sent adds nothing once the job succeeded."""
+        current = self.columns.current(beside)
+        if self.flows.best and self.flows.best[0][0]:
+            return {value: counted for value, counted in current.items() if counted[0] != "failed"}
+        return current
+
     def current_flows(self) -> dict[str, tuple[str, int]]:
         """Digest -> (how, newest write) of the flows that hold now.
 
@@ -140,7 +147,7 @@ class Output:
         then a flow of their own. Where the latest run sent it, its own flow has them.
         """
         current = self.flows.current()
-        for value, counted in self.columns.current(beside=self.flows).items():
+        for value, counted in self.current_columns(beside=self.flows).items():
             unlisted = value.partition("/")[2]
             if unlisted:
                 current.setdefault(unlisted, counted)
@@ -158,6 +165,11 @@ class Use:
     """Newest completion of a successful run that reported it."""
     declared: bool = False
     observed: bool = False
+
+    def evidence(self) -> Evidence:
+        assert self.first
+        assert self.last
+        return Evidence(self.first, self.last, self.declared, self.observed)
 
     def add(self, first: Stamp, last: tuple[int, str, str], ended: int | None, declared: bool) -> None:
         self.first = first if self.first is None else min(self.first, first)

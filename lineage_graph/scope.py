@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from lineage_graph.errors import BadRequest
-from lineage_graph.model import Dataset
 from lineage_graph.projection import Output, Use
 
-_DURATION = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?")
+_DURATION = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?")
 _SECONDS = (604_800, 86_400, 3_600, 60, 1)
 
 
@@ -49,42 +48,42 @@ class Scope:
         return self.kind
 
     def flows(
-        self, output: Output, reads: Output | None, uses: dict[str, Use], dataset: Dataset | None
+        self, output: Output, reads: Output | None, uses: dict[str, Use], life_start: int | None
     ) -> dict[str, Counted]:
         """The flows that count for an output, by digest.
 
-        ``reads`` is what the same job reads (its choice names the job's latest execution), ``dataset`` the one
-        written. A write before the dataset's last drop belongs to a life that ended and is left out of ``current``.
+        ``reads`` is what the same job reads; its choice names the job's latest execution. A write up to
+        ``life_start`` belongs to a life of the dataset that ended, and is left out of ``current``.
         """
         latest = self._latest(output, reads)
         decided = output.flows.current()
         counted = {
             digest: Counted(how, latest and digest in decided)
             for digest, (how, at) in output.current_flows().items()
-            if self._alive(at, dataset)
+            if self._alive(at, life_start)
         }
-        return counted | self._more(output, uses, counted, dataset)
+        return counted | self._more(output, uses, counted, life_start)
 
-    def mappings(self, output: Output, uses: dict[str, Use], dataset: Dataset | None) -> dict[str, Counted]:
+    def mappings(self, output: Output, uses: dict[str, Use], life_start: int | None) -> dict[str, Counted]:
         """The column mappings that count for an output, by digest; '' stands for a facet that was deleted."""
         counted = {
             value.partition("/")[0]: Counted(how, True)
-            for value, (how, at) in output.columns.current().items()
-            if self._alive(at, dataset)
+            for value, (how, at) in output.current_columns().items()
+            if self._alive(at, life_start)
         }
         counted.pop("", None)
-        return counted | self._more(output, uses, counted, dataset)
+        return counted | self._more(output, uses, counted, life_start)
 
     def _latest(self, output: Output, reads: Output | None) -> bool:
         if reads is None or reads.flows.best is None or output.flows.best is None:
             return True
         return output.flows.best[1] == reads.flows.best[1]
 
-    def _alive(self, wrote_at: int, dataset: Dataset | None) -> bool:
-        return self.kind == "all" or dataset is None or dataset.life_start is None or wrote_at > dataset.life_start
+    def _alive(self, wrote_at: int, life_start: int | None) -> bool:
+        return self.kind == "all" or life_start is None or wrote_at > life_start
 
     def _more(
-        self, output: Output, uses: dict[str, Use], counted: dict[str, Counted], dataset: Dataset | None
+        self, output: Output, uses: dict[str, Use], counted: dict[str, Counted], life_start: int | None
     ) -> dict[str, Counted]:
         if self.kind == "all":
             return {digest: Counted("earlier", False) for digest in uses if digest not in counted}
@@ -98,5 +97,5 @@ class Scope:
             and use.succeeded is not None
             and use.succeeded >= since
             and use.last is not None
-            and self._alive(use.last[0], dataset)
+            and self._alive(use.last[0], life_start)
         }

@@ -145,11 +145,14 @@ def found_in(
             for key, entity in held.items():
                 if wanted in key[1].casefold() and namespace in (None, key[0]):
                     found.append(Found(kind, *key, entity.last_seen))
-    return sorted(found, key=lambda hit: (_closeness(hit.name.casefold(), wanted), hit.name, hit.namespace, hit.type))
+    return sorted(found, key=lambda hit: closeness(hit, text))
 
 
-def _closeness(name: str, wanted: str) -> int:
-    return 0 if name == wanted else 1 if name.startswith(wanted) else 2
+def closeness(hit: Found, text: str) -> tuple[int, str, str, str]:
+    """The place of a hit among others."""
+    name, wanted = hit.name.casefold(), text.casefold()
+    kind = 0 if name == wanted else 1 if name.startswith(wanted) else 2
+    return kind, hit.name, hit.namespace, hit.type
 
 
 def open_store(uri: str | None, journal_id: str, **options: str) -> Store:

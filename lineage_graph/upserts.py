@@ -116,6 +116,9 @@ class _Reader:
     def dataset_event(self, event: DatasetEvent) -> None:
         """A DatasetEvent declares the dataset; with a lineage facet it declares its sources too, with no job."""
         dataset = self.dataset((event.dataset.namespace, event.dataset.name), "event", event.dataset.facets)
+        change = _object(event.dataset.facets.get("lifecycleStateChange"))
+        if change.get("lifecycleStateChange") == "DROP":
+            dataset.dropped = self.time
         self.declared_sources(dataset.key, event.dataset.facets)
 
     def declared_sources(self, key: DatasetKey, facets: dict[str, Any]) -> None:

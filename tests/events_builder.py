@@ -142,7 +142,9 @@ def column_lineage(fields: Mapping[str, Iterable[str]]) -> dict[str, Any]:
 
 
 def _source(text: str) -> dict[str, Any]:
-    column, _, subtype = text.partition(" ")
+    column, _, subtype = text.rpartition(" ")
+    if not subtype.isupper():
+        column, subtype = text, ""
     name, _, field = column.rpartition(".")
     source: dict[str, Any] = {"namespace": NAMESPACE, "name": name, "field": field}
     if subtype:

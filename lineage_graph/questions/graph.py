@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from lineage_graph.cut import Cut, CutGraph, Cutter, NodeId, TruncatedBy, mapping_digests
 from lineage_graph.elements import evidence_properties
 from lineage_graph.events import format_time
-from lineage_graph.model import NO_JOB, ColumnMapping, ColumnSource, Flow
+from lineage_graph.model import NO_JOB, ColumnMapping, ColumnSource, Evidence, JobKey
 from lineage_graph.nodes import text_id
 from lineage_graph.questions.answers import GraphAnswer, GraphEdge, GraphNode
 from lineage_graph.questions.lineage import Bounds, Details, walk
@@ -29,11 +29,15 @@ def graph(
     down_cut, down = walk(cutter, node, True, bounds)
     up_cut, up = walk(cutter, node, False, bounds)
     depths = {item.node: -item.depth for item in up.reached} | {item.node: item.depth for item in down.reached}
-    start = [node] if node[0] in ("job", "run") else [*down_cut.start]
+    start = [] if node[0] in ("job", "run") else [*down_cut.start]
     if node[0] == "column":
         start = [("column", *name[1:], node[3]) for name in down_cut.start]
-    depths |= {name: 0 for name in start if name[0] != "run"}
-    drawing = _Drawing(cutter, near, _together(down_cut.graph, up_cut.graph), depths)
+    depths |= dict.fromkeys(start, 0)
+    whole = _together(down_cut.graph, up_cut.graph)
+    if node[0] in ("job", "run"):
+        whole = _together(whole, cutter.around((node[1], node[2])))
+        depths["job", node[1], node[2]] = 0
+    drawing = _Drawing(cutter, near, whole, depths)
     edges = list(drawing.table_edges())
     if level == "column" or node[0] == "column":
         level = "column"
@@ -92,56 +96,43 @@ class _Drawing:
             for name, depth in sorted(self.depths.items(), key=lambda item: (item[1], item[0]))
         ]
 
-    def _shown(self, dataset: NodeId) -> bool:
-        """Whether a dataset is drawn itself, or one of its columns is."""
-        return dataset in self._datasets
-
     @property
     def _datasets(self) -> set[NodeId]:
+        """Datasets that are drawn themselves, or by one of their columns."""
         return {("dataset", *name[1:3]) for name in self.depths if name[0] != "job"}
 
     def table_edges(self) -> Iterator[GraphEdge]:
         datasets = self._datasets
-        seen: set[tuple[str, NodeId, NodeId]] = set()
-        flows_of_job: dict[tuple[str, str], set[str]] = {}
-        for digest, flow in self.flows.items():
-            if any(far in datasets for far in self.cut.successors(("flow", digest))):
-                flows_of_job.setdefault(flow.job, set()).add(digest)
-        for digest, flow in self.flows.items():
-            job = ("job", *flow.job)
-            name = ("flow", digest)
-            sources = [near for near in dict.fromkeys(self.cut.predecessors(name)) if near in datasets]
+        reads: dict[tuple[NodeId, NodeId], _Said] = {}
+        writes: dict[tuple[NodeId, NodeId], _Said] = {}
+        feeds: dict[tuple[NodeId, NodeId, JobKey], _Said] = {}
+        flows_of_job: dict[JobKey, set[str]] = {}
+        for digest, flow in sorted(self.flows.items()):
+            name, job = ("flow", digest), ("job", *flow.job)
+            sources = [(near, data) for near, _, data in self.cut.in_edges(name, data=True) if near in datasets]
             targets = [(far, data) for _, far, data in self.cut.out_edges(name, data=True) if far in datasets]
-            if flow.job != NO_JOB and job in self.depths:
-                for near in sources:
-                    if ("READ_BY", near, job) not in seen:
-                        seen.add(("READ_BY", near, job))
-                        yield self._read(near, job, flow)
+            if targets:
+                flows_of_job.setdefault(flow.job, set()).add(digest)
+            if job in self.depths:
+                for near, data in sources:
+                    read = self.reads.get((data["member"], flow.job))
+                    reads.setdefault((near, job), _Said()).add(read, data["rule"], True)
                 for far, data in targets:
-                    if ("WRITES", job, far) not in seen:
-                        seen.add(("WRITES", job, far))
-                        yield _edge("WRITES", job, far, data)
-            if flow.job == NO_JOB or len(flows_of_job.get(flow.job, ())) > 1:
-                for far, data in targets:
-                    for near in sources:
-                        if (text_id(job), near, far) in seen:
-                            continue
-                        seen.add((text_id(job), near, far))
-                        rule = next(iter(self.cut.get_edge_data(near, name).values()))["rule"]
-                        yield _edge("FEEDS", near, far, data, rule=rule)
+                    latest = data["counted"].in_latest_execution
+                    writes.setdefault((job, far), _Said()).add(data["written"], None, latest)
+            for far, data in targets:
+                for near, source in sources:
+                    latest = data["counted"].in_latest_execution
+                    feeds.setdefault((near, far, flow.job), _Said()).add(data["use"].evidence(), source["rule"], latest)
         for writer in [name for name in self.cut if name[0] == "job" and name in self.depths]:
-            for far in set(self.cut.successors(writer)) & datasets:
-                if ("WRITES", writer, far) not in seen:
-                    yield GraphEdge(type="WRITES", source=text_id(writer), target=text_id(far), declared=True)
-
-    def _read(self, near: NodeId, job: NodeId, flow: Flow) -> GraphEdge:
-        for _, data in self.cut.get_edge_data(near, ("flow", flow.digest)).items():
-            evidence = self.reads.get((data["member"], flow.job))
-            if evidence is not None:
-                return GraphEdge(
-                    type="READ_BY", source=text_id(near), target=text_id(job), **evidence_properties(evidence)
-                )
-        return GraphEdge(type="READ_BY", source=text_id(near), target=text_id(job), rule="column")
+            for _, far, data in self.cut.out_edges(writer, data=True):
+                if far in datasets:
+                    writes.setdefault((writer, far), _Said()).add(data["written"], None, True)
+        yield from (said.edge("READ_BY", near, job) for (near, job), said in reads.items())
+        yield from (said.edge("WRITES", job, far) for (job, far), said in writes.items())
+        for (near, far, made_by), said in feeds.items():
+            if made_by == NO_JOB or len(flows_of_job[made_by]) > 1:
+                yield said.edge("FEEDS", near, far, made_by)
 
     def column_edges(self, only: Any) -> list[GraphEdge]:
         """DERIVES and INFLUENCES of all outputs drawn; with ``only`` just those between these columns."""
@@ -152,7 +143,7 @@ class _Drawing:
             for digest, counted in data.get("mappings", {}).items():
                 if digest not in self.mappings:
                     continue
-                more = evidence_properties(data["uses"][digest]) | {
+                more = evidence_properties(data["uses"][digest].evidence()) | {
                     "job": text_id(("job", *data["output"][0])),
                     "in_latest_execution": counted.in_latest_execution,
                 }
@@ -190,13 +181,31 @@ def _column_pairs(mapping: ColumnMapping, far: NodeId) -> Iterator[tuple[str, Co
         yield "INFLUENCES", source, far
 
 
-def _edge(kind: str, start: NodeId, end: NodeId, data: dict[str, Any], **more: Any) -> GraphEdge:
-    return GraphEdge(
-        type=kind,
-        source=text_id(start),
-        target=text_id(end),
-        job=text_id(("job", *data["output"][0])) if kind == "FEEDS" and data["output"][0] != NO_JOB else None,
-        in_latest_execution=data["counted"].in_latest_execution,
-        **evidence_properties(data["use"]),
-        **more,
-    )
+_RULES = ("product", "column", "explicit")
+
+
+class _Said:
+    """What all flows behind one drawn edge say of it."""
+
+    def __init__(self) -> None:
+        self.evidence: Evidence | None = None
+        self.rule: Literal["explicit", "column", "product"] | None = None
+        self.latest = False
+
+    def add(self, evidence: Evidence | None, rule: Any, latest: bool) -> None:
+        if evidence is not None:
+            self.evidence = evidence if self.evidence is None else self.evidence.join(evidence)
+        if rule is not None and (self.rule is None or _RULES.index(rule) > _RULES.index(self.rule)):
+            self.rule = rule
+        self.latest |= latest
+
+    def edge(self, kind: Any, start: NodeId, end: NodeId, job: JobKey | None = None) -> GraphEdge:
+        return GraphEdge(
+            type=kind,
+            source=text_id(start),
+            target=text_id(end),
+            job=text_id(("job", *job)) if job and job != NO_JOB else None,
+            rule=self.rule,
+            in_latest_execution=self.latest,
+            **(evidence_properties(self.evidence) if self.evidence else {}),
+        )

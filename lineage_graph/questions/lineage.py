@@ -10,7 +10,7 @@ from lineage_graph.cut import Cut, Cutter, NodeId, mapping_digests
 from lineage_graph.elements import column_tags_of, owners_of, tags_of
 from lineage_graph.errors import BadRequest
 from lineage_graph.events import format_time
-from lineage_graph.model import NO_JOB, NOTHING, Dataset, DatasetKey, Job, JobKey, Run
+from lineage_graph.model import NO_JOB, NOTHING, Dataset, DatasetKey, Job, JobKey, Life, Run
 from lineage_graph.nodes import text_id
 from lineage_graph.questions.answers import (
     Answer,
@@ -122,7 +122,7 @@ def _listed(
             continue
         if item.node[0] != "job":
             members = cutter.names.members[item.node[1], item.node[2]]
-            if scope.kind == "current" and all(member.is_dropped for member in members):
+            if scope.kind == "current" and Life.of(members).is_dropped:
                 dropped.append(text_id(item.node))
                 continue
             if not bounds.column_only and all(member.only_named_in_columns for member in members):
@@ -158,7 +158,7 @@ class Details:
             self.names.learn([(node[1], node[2])])
             members = self.names.members[self.names.canonical((node[1], node[2]))]
             aliases = [Name(namespace=m.key[0], name=m.key[1]) for m in members if m.key != node[1:3]]
-            dropped = all(member.is_dropped for member in members)
+            dropped = Life.of(members).is_dropped
         return Node(
             id=text_id(node),
             type=node[0],
@@ -219,7 +219,7 @@ class Details:
             "last_run": self._last_run([self.jobs[key] for key in writers if key in self.jobs]),
             "first_seen": format_time(min(member.first_seen for member in members)),
             "last_seen": format_time(max(member.last_seen for member in members)),
-            "dropped": all(member.is_dropped for member in members),
+            "dropped": Life.of(members).is_dropped,
             "only_in_column_lineage": all(member.only_named_in_columns for member in members),
         }
 
