@@ -1,123 +1,100 @@
-"""The cases and reports of the shared folder, each asked without HTTP on both stores.
+"""Small inputs after public bug reports, with the right answers, on each store.
 
-The checking is that of ``../shared/cases/run.py``; only its calls are answered here, by a graph in this process. Each
-case has namespaces of its own, so all of them share one graph of each store.
+They are read from the folder ``shared`` beside the repository, and asked by its own runner, whose calls are answered
+here without a server.
 """
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import json
-import sys
 import urllib.parse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from lineage_graph import Asked, Bounds, InvalidEvent, LineageError, LineageGraph, NotFound, Scope
+from lineage_graph import Asked, Bounds, LineageError, LineageGraph, NotFound, Scope
 from lineage_graph.events import format_time
-from tests.stores import empty_graph
 
-SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
+SHARED = Path(__file__).resolve().parents[2] / "shared"
 CASES = sorted((SHARED / "cases").glob("*.json"))
 REPORTS = sorted(path.parent for path in (SHARED / "reports").glob("*/expect.json"))
-ASKED = ("downstream_datasets", "upstream_datasets", "downstream_columns", "upstream_columns", "run_state", "run_times")
-"""Checks that a question or a run answers; the others read routes of Marquez."""
-BATCH = 100
 
 
-@pytest.fixture(scope="module")
 def runner() -> ModuleType:
-    """``run.py`` as a module."""
-    spec = importlib.util.spec_from_file_location("shared_cases_run", SHARED / "cases" / "run.py")
-    assert spec
-    assert spec.loader
+    spec = importlib.util.spec_from_file_location("cases_runner", SHARED / "cases" / "run.py")
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     spec.loader.exec_module(module)
-    sys.dont_write_bytecode = before
     return module
 
 
-@pytest.fixture(scope="module")
-def shared_graph(store_uri: str | None) -> Iterator[LineageGraph]:
-    with empty_graph(store_uri) as graph:
-        yield graph
+def answering(graph: LineageGraph) -> Callable[..., tuple[int, str]]:
+    """The runner's ``call``, answered by a graph in this process."""
 
-
-def caller(graph: LineageGraph) -> Callable[..., tuple[int, str]]:
-    """What ``run.py`` calls in place of a request: (status, body)."""
-
-    def call(base: str, method: str, path: str, body: bytes = b"", ctype: str = "") -> tuple[int, str]:
+    def call(base: str, method: str, path: str, body: bytes | None = None, ctype: str = "") -> tuple[int, str]:
+        url = urllib.parse.urlsplit(path)
         try:
             if method == "POST":
-                graph.ingest(json.loads(body) if path.endswith("/batch") else [body])
-                return 201, "{}"
-            return 200, json.dumps(answer(graph, path))
+                assert body is not None
+                batch = json.loads(body) if path.endswith("batch") else [body]
+                graph.ingest(batch)
+                return 201, ""
+            return 200, json.dumps(answer(graph, url.path, dict(urllib.parse.parse_qsl(url.query))))
         except NotFound as error:
             return 404, str(error)
         except LineageError as error:
-            return 400, str(error)
+            return 422, str(error)
 
     return call
 
 
-def take(graph: LineageGraph, bodies: list[bytes]) -> None:
-    """All events at once; one by one where a report has some that are none, which a server refuses one by one too."""
-    try:
-        graph.ingest(bodies)
-    except InvalidEvent:
-        for body in bodies:
-            with contextlib.suppress(InvalidEvent):
-                graph.ingest([body])
+def answer(graph: LineageGraph, path: str, parameters: dict[str, str]) -> Any:
+    name = urllib.parse.unquote(path.rpartition("/")[2])
+    if "/jobs/runs/" in path:
+        state = graph.run(name).state
+        times = {
+            key: None if time is None else format_time(time)
+            for key, time in (("startedAt", state.started), ("endedAt", state.ended))
+        }
+        return {"state": state.state, **times}
+    asked = Asked(*(parameters.get(part) for part in ("node", "namespace", "name", "field")))
+    depth = parameters.get("depth")
+    bounds = Bounds(int(depth) if depth else None, cursor=parameters.get("cursor"))
+    scope = Scope.parse(everything=parameters.get("all") == "true")
+    question = {"impact": graph.impact, "upstream": graph.upstream}[name]
+    return question(asked, scope, bounds).model_dump(mode="json")
 
 
-def answer(graph: LineageGraph, path: str) -> Any:
-    """The body of a GET of a question or of a run."""
-    url = urllib.parse.urlsplit(path)
-    asked = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
-    name = url.path.rpartition("/")[2]
-    if "/jobs/runs/" in url.path:
-        state, started, ended = graph.run(urllib.parse.unquote(name)).state
-        times = {"startedAt": started, "endedAt": ended}
-        return {"state": state} | {key: None if at is None else format_time(at) for key, at in times.items()}
-    assert name in ("impact", "upstream"), f"no case asks {path} without HTTP"
-    depth = asked.get("depth")
-    return getattr(graph, name)(
-        Asked(asked.get("node"), asked.get("namespace"), asked.get("name"), asked.get("field")),
-        Scope.parse(everything=asked.get("all") == "true"),
-        Bounds(depth=int(depth) if depth else None, cursor=asked.get("cursor")),
-    ).model_dump(mode="json")
+def test_there_are_cases_and_reports() -> None:
+    assert len(CASES) >= 28
+    assert len(REPORTS) >= 81
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
-def test_a_case_gives_its_stated_answer(
-    shared_graph: LineageGraph, runner: ModuleType, monkeypatch: pytest.MonkeyPatch, path: Path
-) -> None:
-    monkeypatch.setattr(runner, "call", caller(shared_graph))
-    case = json.loads(path.read_text())
-    shared_graph.ingest(case["events"])
-    checks = [check for check in case["ask"] if {"ask", "run", "post"} & check.keys()]
-    assert [wrong for check in checks if (wrong := runner.check("", check))] == []
+def test_a_case_is_answered_as_stated(graph: LineageGraph, path: Path) -> None:
+    case, run = json.loads(path.read_text()), runner()
+    run.call = answering(graph)  # type: ignore[attr-defined]
+    for event in case["events"]:
+        graph.ingest([event])
+    checked = [ask for ask in case["ask"] if "ask" in ask or "run" in ask or "post" in ask]
+    wrong = [told for ask in checked if (told := run.check("", ask)) is not None]
+    assert wrong == []
 
 
-@pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.name)
-def test_a_report_gives_its_stated_answer(
-    shared_graph: LineageGraph, runner: ModuleType, monkeypatch: pytest.MonkeyPatch, path: Path
-) -> None:
-    monkeypatch.setattr(runner, "call", caller(shared_graph))
-    tag = path.name[:2] + "~"
-    lines = [line for line in (path / "events.ndjson").read_text().split("\n") if line.strip()]
-    bodies = [json.dumps(runner.prefixed(json.loads(line), tag)).encode() for line in lines]
-    for first in range(0, len(bodies), BATCH):
-        take(shared_graph, bodies[first : first + BATCH])
-    checks = [check for check in json.loads((path / "expect.json").read_text())["checks"] if check["query"] in ASKED]
-    assert [wrong for check in checks if (wrong := runner.check_report("", check, tag))] == []
-
-
-def test_all_cases_and_reports_are_there() -> None:
-    assert (len(CASES), len(REPORTS)) == (28, 81)
+@pytest.mark.parametrize("folder", REPORTS, ids=lambda path: path.name)
+def test_a_report_is_answered_as_stated(graph: LineageGraph, folder: Path) -> None:
+    expected, run = json.loads((folder / "expect.json").read_text()), runner()
+    run.call = answering(graph)  # type: ignore[attr-defined]
+    tag = folder.name[:2] + "~"
+    for line in (folder / "events.ndjson").read_text().split("\n"):
+        if line.strip():
+            run.call("", "POST", "/api/v1/lineage", json.dumps(run.prefixed(json.loads(line), tag)).encode())
+    read_routes = ("run_history", "columns", "datasets_in_namespace")
+    checked = [check for check in expected["checks"] if check["query"] not in read_routes]
+    wrong = [told for check in checked if (told := run.check_report("", check, tag)) is not None]
+    assert wrong == []

@@ -18,9 +18,6 @@ Pair: TypeAlias = tuple[frozenset[Name], str, frozenset[Name]]
 ColumnEdge: TypeAlias = tuple[Name, str, Name, str]
 """(source, its field, output, its field or '*')."""
 
-import os
-
-MEMBER = bool(os.environ.get("MEMBER"))
 MATTERS = ("earlier", "failed", "running", "successful")
 """How a pair counts, the strongest last."""
 
@@ -236,7 +233,7 @@ class Reference:
 
     def lives(self, name: Name, wrote_at: int) -> bool:
         """Whether a write belongs to the life that a dataset has now, by whatever name it was dropped."""
-        names = [name] if MEMBER else self.group[name]
+        names = self.group[name]
         dropped = max((self.dropped[other] for other in names if other in self.dropped), default=None)
         written = max((self.written[other] for other in names if other in self.written), default=None)
         return dropped is None or written is None or written <= dropped or wrote_at > dropped
@@ -283,7 +280,7 @@ class Reference:
                 if self.lives(output, run.writes[output].at):
                     for source in run.sources(output):
                         add(source, job, output, how)
-            for run, how in self.counting(runs, lambda run: run.columns(output) is not None):
+            for run, how in self.counting(runs, lambda run, output=output: run.columns(output) is not None):
                 # What only column lineage names has no other evidence, so it stays as long as that counts.
                 if self.lives(output, run.writes[output].at) and run.columns(output):
                     for source in run.sources(output) - run.inputs:
@@ -304,7 +301,7 @@ class Reference:
         return {
             (source, column, output, out)
             for (_, output), runs in self.outputs().items()
-            for run, _ in self.counting(runs, lambda run: run.columns(output) is not None)
+            for run, _ in self.counting(runs, lambda run, output=output: run.columns(output) is not None)
             if self.lives(output, run.writes[output].at)
             for source, column, out in run.columns(output) or ()
         }

@@ -36,7 +36,7 @@ def column_edges_of(graph: LineageGraph) -> set[ColumnEdge]:
     with graph.store.look() as near:
         for name in DATASETS:
             cut = Cutter(near, Scope()).cut([(NAMESPACE, name)], downstream=False, depth=1).graph
-            for flow, target, edge in cut.edges(data=True):
+            for _, _, edge in cut.edges(data=True):
                 for mapping in near.mappings(edge.get("mappings", ())).values():
                     output = edge["output"][1][1]
                     outs = [out for out, _ in mapping.fields]
