@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lineage_graph import Answer, Asked, Bounds, InvalidEvent, LineageGraph
-from lineage_graph.events import digest_of, decode
+from lineage_graph.events import decode, digest_of
 from tests.asking import NOW, tables
 from tests.stores import empty_graph
 
@@ -179,7 +179,9 @@ def test_spark_computed_columns_come_from_all_that_their_expression_names(spark:
 
 
 def test_a_table_of_the_metastore_is_found_by_its_sql_name(spark: LineageGraph) -> None:
-    answer = spark.upstream(Asked(namespace="file:/data/spark/warehouse", name="shop.country_month"), NOW, Bounds(depth=1))
+    answer = spark.upstream(
+        Asked(namespace="file:/data/spark/warehouse", name="shop.country_month"), NOW, Bounds(depth=1)
+    )
     assert {name.removeprefix(SPARK) for name in tables(answer)} == SPARK_TABLES["warehouse/shop.db/country_month"]
 
 
@@ -226,7 +228,10 @@ def test_aliases_of_common_table_expressions_are_marked_and_left_out_on_request(
     marked = {item.name for item in whole if item.type == "dataset" and item.only_in_column_lineage}
     assert marked == {"__dbt__cte__eph_returned", "e"}
     shorter = dbt.upstream(of_dbt("churn_risk"), NOW, Bounds(depth=1, column_only=False))
-    assert shorter.left_out.only_in_column_lineage == [f"dataset:{DBT[0]}:__dbt__cte__eph_returned", f"dataset:{DBT[0]}:e"]
+    assert shorter.left_out.only_in_column_lineage == [
+        f"dataset:{DBT[0]}:__dbt__cte__eph_returned",
+        f"dataset:{DBT[0]}:e",
+    ]
 
 
 def test_a_broken_dbt_model_never_succeeded_so_what_it_reported_counts(dbt: LineageGraph) -> None:
