@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeAlias
 
 import networkx as nx
 
+from lineage_graph.elements import schema_fields
 from lineage_graph.model import (
     NO_JOB,
     NOTHING,
@@ -54,6 +55,8 @@ class Cut:
     depth: dict[NodeId, int] = field(default_factory=dict)
     frontier: list[NodeId] = field(default_factory=list)
     truncated_by: list[TruncatedBy] = field(default_factory=list)
+    ends: list[NodeId] = field(default_factory=list)
+    """Datasets left unexpanded that have steps behind them at all; those may lead back into the cut."""
 
 
 class Names:
@@ -174,6 +177,8 @@ class Cutter:
         ahead = beyond.graph if cut.downstream else beyond.graph.reverse(copy=False)
         for key in level:
             node = ("dataset", *key)
+            if node in ahead and ahead.out_degree(node):
+                cut.ends.append(node)
             for next_ in ahead.successors(node) if node in ahead else ():
                 job = ahead.nodes[next_].get("job", next_[1:]) if next_[0] == "flow" else next_[1:]
                 if (job != NO_JOB and job not in jobs) or any(far not in cut.depth for far in ahead.successors(next_)):
@@ -233,6 +238,32 @@ class Cutter:
                     self._add_source(graph, source, member, flows[digest], digest)
                     found.append(source)
         return found
+
+    def columns_of(self, nodes: Iterable[NodeId]) -> dict[NodeId, list[str]]:
+        """The columns known of datasets of a cut: those of the schema, and those that column lineage in scope makes
+        there or takes from there. A column absent from a schema is not dropped: some list only documented ones."""
+        known = {node: {path: None for m in self._members(node) for path, _, _ in schema_fields(m)} for node in nodes}
+        members = {member.key: node for node in known for member in self._members(node)}
+        flows = {digest for digests in self.near.fed_by(members).values() for digest in digests}
+        outputs = {output for made in self.near.outputs_of_flows(flows).values() for output in made}
+        outputs |= {(job, key) for key, jobs in self.near.writers(members).items() for job in jobs}
+        counted = self._counted(outputs)
+        digests = {
+            output: {d for edge in edges.values() for d in edge["mappings"]} for output, edges in counted.items()
+        }
+        mappings = self.near.mappings({digest for held in digests.values() for digest in held})
+        self.names.learn({source for mapping in mappings.values() for source in mapping.sources})
+        named: set[tuple[DatasetKey, str]] = set()
+        for output, held in digests.items():
+            for digest in held & mappings.keys():
+                named.update(mappings[digest].columns(output[1]))
+        for key, name in sorted(named):
+            if key in members:
+                known[members[key]].setdefault(name)
+        return {node: list(names) for node, names in known.items()}
+
+    def _members(self, node: NodeId) -> list[Dataset]:
+        return self.names.members[node[1], node[2]]
 
     def _counted(self, keys: set[OutputKey]) -> dict[OutputKey, dict[str, dict[str, Any]]]:
         """For each output the flows that count in this scope, each with what its edge has to say."""

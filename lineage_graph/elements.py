@@ -77,7 +77,7 @@ def dataset_row(dataset: Dataset) -> Row:
         "last_seen": format_time(dataset.last_seen),
         "roles": sorted(dataset.roles),
         "description": _described(dataset),
-        "type": dataset.facet("datasetType").get("datasetType"),
+        "type": _text(dataset.facet("datasetType").get("datasetType")),
         "dropped": Life.of([dataset]).is_dropped,
     }
 
@@ -92,9 +92,9 @@ def job_row(job: Job) -> Row:
         "last_seen": format_time(job.last_seen),
         "roles": sorted(job.roles),
         "description": _described(job),
-        "integration": kind.get("integration"),
-        "type": kind.get("jobType"),
-        "processing": kind.get("processingType"),
+        "integration": _text(kind.get("integration")),
+        "type": _text(kind.get("jobType")),
+        "processing": _text(kind.get("processingType")),
         "sql": _text(job.facet("sql").get("query")),
         "source": _text(job.facet("sourceCodeLocation").get("url")),
     }

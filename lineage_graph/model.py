@@ -339,7 +339,7 @@ class Run:
     @property
     def execution(self) -> ExecutionKey:
         parent = self.parent
-        return self.job, key_of("run", *parent) if parent else self.key[2]
+        return self.job, f"{parent[2]} {key_of('job', *parent[:2])}" if parent else self.key[2]
 
     @property
     def state(self) -> RunState:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage_graph.events import DatasetEvent, DatasetRef, Event, JobEvent, RunEvent, run_uuid
+from lineage_graph.events import DatasetEvent, Event, JobEvent, RunEvent, run_uuid
 from lineage_graph.model import (
     NO_JOB,
     ColumnMapping,
@@ -125,7 +125,7 @@ class _Reader:
         """Lineage facets on a dataset that no job of this event writes."""
         if any(name in facets for name in _LINEAGE):
             run = self.declaration(NO_JOB)
-            self.output(run, key, facets, {})
+            self.output(run, key, facets, _of_run(facets))
             self.settle(run)
 
     def declaration(self, job: JobKey) -> Run:
@@ -198,12 +198,12 @@ class _Reader:
     def datasets(self, run: Run, inputs: Iterable[Any], outputs: Iterable[Any]) -> None:
         for ref in inputs:
             dataset = self.dataset((ref.namespace, ref.name), "input", ref.facets)
-            own = self.facets(_of_run(ref, ref.input_facets))
+            own = self.facets(_of_run(ref.facets) | ref.input_facets)
             run.inputs.setdefault(dataset.key, RunInput(self.stamp, self.stamp)).facets.update(own)
             self.declared_sources(dataset.key, ref.facets)
         for ref in outputs:
             dataset = self.dataset((ref.namespace, ref.name), "output", ref.facets)
-            self.output(run, dataset.key, ref.facets, _of_run(ref, ref.output_facets))
+            self.output(run, dataset.key, ref.facets, _of_run(ref.facets) | ref.output_facets)
 
     def output(self, run: Run, key: DatasetKey, facets: dict[str, Any], own: dict[str, Any]) -> None:
         output = run.outputs.setdefault(key, RunOutput(self.stamp, self.stamp))
@@ -333,8 +333,9 @@ _LINEAGE = ("columnLineage", "lineage")
 """Facets that become edges; what they say is held there."""
 
 
-def _of_run(ref: DatasetRef, own: dict[str, Any]) -> dict[str, Any]:
-    return {name: ref.facets[name] for name in ("lifecycleStateChange", "version") if name in ref.facets} | own
+def _of_run(facets: dict[str, Any]) -> dict[str, Any]:
+    """Facets of a dataset that also speak of the one read or write they came with."""
+    return {name: facets[name] for name in ("lifecycleStateChange", "version") if name in facets}
 
 
 def _object(value: Any) -> dict[str, Any]:

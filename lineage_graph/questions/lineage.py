@@ -96,18 +96,21 @@ def walk(cutter: Cutter, node: NodeId, downstream: bool, bounds: Bounds) -> tupl
     cut = cutter.cut(start, downstream, deeper, bounds.nodes)
     mappings = cutter.near.mappings(mapping_digests(cut.graph))
     cutter.names.learn({source for mapping in mappings.values() for source in mapping.sources})
-    columns = ColumnWalk(cut, mappings, cutter.names.canonical)
-    canonical = cutter.names.canonical((node[1], node[2]))
-    reach = columns.reach([("column", *canonical, node[3])], bounds.depth, bounds.nodes)
-    return cut, with_cut_frontier(cut, reach, bounds)
+    columns = ColumnWalk(cut, mappings, cutter.names.canonical, cutter.columns_of)
+    start_column = ("column", *cutter.names.canonical((node[1], node[2])), node[3])
+    reach = columns.reach([start_column], bounds.depth, bounds.nodes)
+    return cut, with_cut_frontier(cut, reach, start_column, bounds)
 
 
-def with_cut_frontier(cut: Cut, reach: Reach, bounds: Bounds) -> Reach:
+def with_cut_frontier(cut: Cut, reach: Reach, start: NodeId, bounds: Bounds) -> Reach:
     """Add the columns that were reached in datasets where the cut itself ended for its limit of nodes."""
-    if "nodes" in cut.truncated_by:
-        ended = {name[1:] for name in cut.frontier}
-        here = {item.node for item in reach.reached if item.node[1:3] in ended and item.node[0] != "job"}
-        return reach._replace(frontier=sorted({*reach.frontier, *here}))
+    if "nodes" in cut.truncated_by or (cut.ends and bounds.depth is None):
+        ended = {name[1:] for name in cut.ends}
+        columns = [start, *(item.node for item in reach.reached if item.node[0] != "job")]
+        here = {node for node in columns if node[1:3] in ended}
+        reach = reach._replace(frontier=sorted({*reach.frontier, *here}))
+        cut.truncated_by[:] = ["nodes"]
+        return reach
     cut.truncated_by[:] = [] if not reach.frontier else ["nodes" if bounds.depth is None else "depth"]
     return reach
 

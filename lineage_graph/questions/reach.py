@@ -7,7 +7,7 @@ output may be affected). A node's certainty is the best over all ways to it, its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -21,7 +21,6 @@ from lineage_graph.model import (
     DatasetKey,
     JobKey,
     OutputKey,
-    Schema,
 )
 
 CERTAINTIES = ("direct", "indirect", "possible")
@@ -223,15 +222,19 @@ class ColumnWalk:
     """One walk over the columns of a cut made one step deeper than asked, so that the frontier is exact."""
 
     def __init__(
-        self, cut: Cut, mappings: dict[str, ColumnMapping], canonical: Callable[[DatasetKey], DatasetKey]
+        self,
+        cut: Cut,
+        mappings: dict[str, ColumnMapping],
+        canonical: Callable[[DatasetKey], DatasetKey],
+        columns_of: Callable[[Iterable[NodeId]], dict[NodeId, list[str]]],
     ) -> None:
         self.cut = cut
         self.steps = steps_of(cut)
         self.canonical = canonical
         self.mappings = mappings
         self.outputs: dict[OutputKey, _OutputColumns] = {}
-        self.named: dict[NodeId, list[str]] = {}
         self.crossed: dict[OutputKey, bool] = {}
+        self.named = columns_of(self._asked_whole())
 
     def reach(self, start: list[NodeId], depth: int | None, limit: int) -> Reach:
         """All columns that ``start`` columns reach in ``depth`` steps; stops beyond ``limit`` columns."""
@@ -243,7 +246,7 @@ class ColumnWalk:
         self._done: dict[tuple[object, ...], int] = {}
         while level:
             if (depth is not None and at >= depth) or len(best) > limit:
-                frontier = [state for state in level if self._has_more(state, best)]
+                frontier = [state for state in level if self._has_more(state, best, jobs)]
                 break
             at += 1
             found: dict[_State, None] = {}
@@ -296,10 +299,14 @@ class ColumnWalk:
             reached.append(Reached(name, at, CERTAINTIES[certainty], trail, step_to.latest))
         return Reach(_sorted(reached), sorted({state.node for state in frontier}), _coverage(self.crossed))
 
-    def _has_more(self, state: _State, best: dict[NodeId, int]) -> bool:
+    def _has_more(self, state: _State, best: dict[NodeId, int], jobs: Container[JobKey]) -> bool:
         """Whether another step would reach something new; done with the walk's memory put aside."""
         self._done, crossed = {}, dict(self.crossed)
-        more = any(other is None or best.get(other.node, 3) > other.certainty for _, other in self._expand(state))
+        more = any(
+            (step.job != NO_JOB and step.job not in jobs)
+            or (other is not None and best.get(other.node, 3) > other.certainty)
+            for step, other in self._expand(state)
+        )
         self.crossed = crossed
         return more
 
@@ -339,15 +346,18 @@ class ColumnWalk:
 
     def all_columns(self, dataset: NodeId) -> list[NodeId]:
         """The columns known of a dataset; the dataset itself where nobody named any."""
-        if dataset not in self.named:
-            members = self.cut.graph.nodes[dataset]["members"]
-            names = dict.fromkeys(path for member in members for path, _, _ in Schema.of(member.facet("schema")).fields)
-            for _, _, edge in self.cut.graph.in_edges(dataset, data=True):
-                for digest in edge.get("mappings", ()):
-                    if digest in self.mappings:
-                        names.update(dict.fromkeys(name for name, _ in self.mappings[digest].fields))
-            self.named[dataset] = list(names)
         return [("column", *dataset[1:], name) for name in self.named[dataset]] or [dataset]
+
+    def _asked_whole(self) -> set[NodeId]:
+        """Datasets all of whose columns a step may reach."""
+        whole = set()
+        for near, steps in self.steps.items():
+            for step in steps:
+                columns = self._columns_of(step)
+                side = near if self.cut.downstream else step.far
+                if step.far is not None and (side not in columns.covered or columns.whole_dataset):
+                    whole.add(step.far)
+        return whole
 
     def _downstream(self, state: _State, step: Step, columns: _OutputColumns) -> Iterator[tuple[Step, _State]]:
         assert step.far is not None

@@ -289,13 +289,22 @@ def test_behind_a_job_without_column_lineage_every_column_is_possible(graph: Lin
 
 
 def test_a_dataset_without_any_known_column_stands_for_its_columns(graph: LineageGraph) -> None:
+    graph.ingest([run("one", [dataset("a", schema=["x"])], ["b"], at=1), run("two", ["b"], ["c"], at=2)])
+    assert columns(graph.impact(column("a.x"))) == {"b": "possible", "c": "possible"}
+
+
+def test_a_column_that_no_schema_lists_is_possible_too_and_so_is_what_follows_from_it(graph: LineageGraph) -> None:
     graph.ingest(
         [
-            run("one", [dataset("a", schema=["x"])], ["b"], at=1),
-            run("two", ["b"], ["c"], at=2, columns={"c": {"r": ["b.p"]}}),
+            run("one", [dataset("a", schema=["x"])], [dataset("b", schema=["documented"])], at=1),
+            run("two", ["b"], ["c"], at=2, columns={"c": {"r": ["b.undocumented IDENTITY"]}}),
         ]
     )
-    assert columns(graph.impact(column("a.x"))) == {"b": "possible", "c.r": "possible"}
+    assert columns(graph.impact(column("a.x"))) == {
+        "b.documented": "possible",
+        "b.undocumented": "possible",
+        "c.r": "possible",
+    }
 
 
 def test_an_input_that_column_lineage_leaves_out_is_possible_not_gone(graph: LineageGraph) -> None:
@@ -373,6 +382,31 @@ def test_a_depth_cuts_a_column_answer_and_its_frontier_completes_it(graph: Linea
     assert (cut.complete, cut.truncated_by, cut.frontier) == (False, ["depth"], ["datasetField:shop:t2:x"])
     whole = {item.id for item in graph.impact(column("t0.x"))}
     assert {item.id for item in cut} | {item.id for node in cut.frontier for item in graph.impact(node)} == whole
+
+
+def test_a_limit_of_nodes_at_the_start_of_a_column_answer_is_not_silent(graph: LineageGraph) -> None:
+    graph.ingest([run("one", ["a"], ["b"], at=1, columns={"b": {"x": ["a.x"]}})])
+    cut = graph.impact(column("a.x"), NOW, Bounds(nodes=1))
+    assert (cut.complete, cut.truncated_by, cut.frontier) == (False, ["nodes"], ["datasetField:shop:a:x"])
+
+
+def test_a_job_behind_the_edge_of_a_column_answer_keeps_it_from_being_complete(graph: LineageGraph) -> None:
+    graph.ingest(
+        [
+            run("mix", ["d"], ["a"], at=1, columns={"a": {"x": ["d.y"]}}),
+            run("load", ["a"], [dataset("d", schema=["y"])], at=2),
+        ]
+    )
+    assert jobs(graph.impact(column("d.y"))) == {"mix": 1, "load": 2}
+    cut = graph.impact(column("d.y"), NOW, Bounds(depth=1))
+    assert (cut.complete, cut.frontier) == (False, ["datasetField:shop:a:x"])
+
+
+def test_a_limit_of_nodes_is_not_silent_of_columns_in_tables_already_met(graph: LineageGraph) -> None:
+    graph.ingest([run("load", ["a", dataset("b", schema=["x", "y"])], ["b"], at=1, columns={"b": {"y": ["a.x"]}})])
+    assert columns(graph.impact(column("a.x"))) == {"b.y": "direct", "b.x": "possible"}
+    cut = graph.impact(column("a.x"), NOW, Bounds(nodes=2))
+    assert cut.complete == ("b.x" in columns(cut))
 
 
 def test_column_answers_come_in_pages_too(graph: LineageGraph) -> None:
