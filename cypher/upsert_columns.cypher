@@ -6,4 +6,4 @@ MATCH (d:Dataset {key: row.dataset})
 MERGE (c:Column {key: row.key})
 ON CREATE SET c.namespace = row.namespace, c.dataset_name = row.dataset_name, c.name = row.name, c.dataset = row.dataset
 MERGE (d)-[e:HAS_COLUMN]->(c)
-ON CREATE SET e.listed = false
+ON CREATE SET e.listed = row.listed, e.position = row.position, e.type = row.type

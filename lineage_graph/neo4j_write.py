@@ -7,7 +7,7 @@ from typing import Any
 
 from lineage_graph import elements, packing
 from lineage_graph.elements import Row
-from lineage_graph.model import NO_JOB, NOTHING, Dataset, OutputKey, Run, key_of
+from lineage_graph.model import NO_JOB, NOTHING, Dataset, DatasetKey, OutputKey, Run, key_of
 from lineage_graph.projection import Changes, Output
 
 _ROWS = 5_000
@@ -19,6 +19,11 @@ def _row(row: Row, **more: Any) -> Row:
     properties = {name: value for name, value in row.items() if name not in ("key", "start", "end", *_TIMES)}
     kept = {name: row[name] for name in ("key", "start", "end", *_TIMES) if name in row}
     return kept | {"properties": properties} | more
+
+
+def _fields(dataset: Dataset) -> dict[str, tuple[int, str]]:
+    """Place and type by the name of each column that the schema lists."""
+    return {path: (position, kind) for position, (path, kind, _) in enumerate(elements.schema_fields(dataset))}
 
 
 class Writer:
@@ -140,7 +145,7 @@ class Writer:
     # -- columns
 
     def _columns(self, changes: Changes) -> None:
-        self._send("upsert_columns", (elements.column_row(dataset, name) for dataset, name in changes.columns))
+        self._send("upsert_columns", self._new_columns(changes))
         self._send(
             "upsert_mappings",
             ({"key": digest, "content": packing.pack_mapping(m)} for digest, m in changes.mappings.items()),
@@ -153,36 +158,52 @@ class Writer:
                 row |= elements.evidence_properties(evidence)
                 schemas.append(_row(row, record=text, dataset=elements.dataset_key(dataset)))
         self._send("upsert_schemas", schemas)
-        named: dict[Any, list[str]] = {}
-        for dataset_key, name in changes.columns:
-            named.setdefault(dataset_key, []).append(name)
         listed, tagged = [], []
-        for dataset_ in changes.datasets.values():
-            if self._facets_changed(dataset_):
-                names = {*named.get(dataset_.key, ()), *self._listed_before(dataset_)}
-                names |= {path for path, _, _ in elements.schema_fields(dataset_)}
-                listed += list(elements.has_column_rows(dataset_, names))
-                tagged += [
-                    {
-                        "start": elements.column_key(dataset_.key, column),
-                        "end": key_of("tag", tag),
-                        "name": tag,
-                    }
-                    for column, tags in elements.column_tags_of(dataset_).items()
-                    for tag in tags
-                ]
+        for changed in changes.datasets.values():
+            if not self._facets_changed(changed):
+                continue
+            listed += self._listed_otherwise(changed)
+            tagged += [
+                {"start": elements.column_key(changed.key, column), "end": key_of("tag", tag), "name": tag}
+                for column, tags in elements.column_tags_of(changed).items()
+                for tag in tags
+            ]
         self._send("list_columns", listed)
         self._send("tag_columns", tagged)
+
+    def _new_columns(self, changes: Changes) -> list[Row]:
+        """Columns that neither the schema as it was nor a mapping already reported has named: a job that reports the
+        same thousand columns each hour writes none."""
+        known = {
+            column
+            for (output, digest), use in changes.uses.items()
+            if use is not None and digest in changes.mappings and elements.use_key(output, digest) in self._before
+            for column in changes.mappings[digest].columns(output[1])
+        }
+        named: dict[DatasetKey, list[str]] = {}
+        for key, name in changes.columns - known:
+            named.setdefault(key, []).append(name)
+        rows = []
+        for key, names in named.items():
+            before = self._fields_before(changes.datasets[key])
+            new = [name for name in names if name not in before]
+            for name, listed in zip(new, elements.has_column_rows(changes.datasets[key], new), strict=True):
+                rows.append(elements.column_row(key, name) | {k: listed[k] for k in ("listed", "position", "type")})
+        return rows
+
+    def _listed_otherwise(self, dataset: Dataset) -> list[Row]:
+        """Columns whose place in the schema is another than before."""
+        before, now = self._fields_before(dataset), _fields(dataset)
+        names = [name for name in before.keys() | now.keys() if before.get(name) != now.get(name)]
+        return list(elements.has_column_rows(dataset, names))
 
     def _facets_changed(self, dataset: Dataset) -> bool:
         old = self._before.get(elements.dataset_key(dataset.key))
         return old is None or old[1] != packing.pack_dataset(dataset)[1]
 
-    def _listed_before(self, dataset: Dataset) -> set[str]:
+    def _fields_before(self, dataset: Dataset) -> dict[str, tuple[int, str]]:
         old = self._before.get(elements.dataset_key(dataset.key))
-        if old is None:
-            return set()
-        return {path for path, _, _ in elements.schema_fields(packing.unpack_dataset(dataset.key, *old))}
+        return _fields(packing.unpack_dataset(dataset.key, *old)) if old is not None else {}
 
     # -- what is current
 

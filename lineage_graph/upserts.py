@@ -186,6 +186,9 @@ class _Reader:
         if schema.fields:
             self.upserts.schemas[dataset.key, schema] = self.evidence
             self.upserts.columns.update((dataset.key, name) for name, _, _ in schema.fields)
+        for tag in _objects(_object(facets.get("tags")).get("tags")):
+            if _text(tag.get("field")):
+                self.upserts.columns.add((dataset.key, tag["field"]))
         for other in _objects(_object(facets.get("symlinks")).get("identifiers")):
             if (name := _identifier(other)) and name != dataset.key:
                 self.dataset(name, "symlink")
