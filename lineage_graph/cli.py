@@ -351,6 +351,7 @@ def load(
     from lineage_graph.loading import into_graph, into_server, load_dumps
 
     with failures():
+        url = url or (None if data or store else settings().get("url"))
         if url:
             result = load_dumps(paths, into_server(url), strict)
         else:

@@ -192,7 +192,9 @@ class Writer:
         return rows
 
     def _listed_otherwise(self, dataset: Dataset) -> list[Row]:
-        """Columns whose place in the schema is another than before."""
+        """Columns whose place in the schema is another than before; a new dataset's are written with theirs."""
+        if elements.dataset_key(dataset.key) not in self._before:
+            return []
         before, now = self._fields_before(dataset), _fields(dataset)
         names = [name for name in before.keys() | now.keys() if before.get(name) != now.get(name)]
         return list(elements.has_column_rows(dataset, names))
