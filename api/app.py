@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
@@ -22,12 +23,14 @@ def create_app(graph: LineageGraph) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.writer = Writer(graph)
         app.state.writer.start()
-        yield
-        app.state.writer.stop()
+        try:
+            yield
+        finally:
+            app.state.writer.stop()
 
     app = FastAPI(
         title="lineage-graph",
-        version="0.1.0",
+        version=version("lineage-graph"),
         description=_DESCRIPTION,
         lifespan=lifespan,
         docs_url=None,
@@ -51,7 +54,7 @@ _DOCS = """<!doctype html><html lang="en"><meta charset="utf-8"><title>lineage-g
 body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
 h2{border-bottom:1px solid #ccc;font:600 16px monospace}table{border-collapse:collapse}
 td,th{text-align:left;vertical-align:top;padding:.2rem .8rem .2rem 0}code{background:#eee}
-</style><h1>lineage-graph API</h1><p>Made from <a href="/openapi.json">/openapi.json</a>.</p><main></main>
+</style><h1>lineage-graph API</h1><p>Made from <a href="openapi.json">openapi.json</a>.</p><main></main>
 <script>
 const add = (to, tag, text) => {
   const e = document.createElement(tag)
@@ -59,7 +62,7 @@ const add = (to, tag, text) => {
   to.append(e)
   return e
 }
-fetch('/openapi.json').then(r => r.json()).then(api => {
+fetch('openapi.json').then(r => r.json()).then(api => {
   const main = document.querySelector('main')
   for (const [path, methods] of Object.entries(api.paths)) for (const [method, route] of Object.entries(methods)) {
     add(main, 'h2', method.toUpperCase() + ' ' + path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from typing import Protocol
 
 import zstandard
 from fastapi import Request
@@ -11,8 +12,9 @@ from fastapi import Request
 from lineage_graph.api.problems import Refusal
 
 LIMIT = 64 << 20
-"""Bytes of a body, counted after decompression."""
-_CHUNK = 1 << 20
+"""Bytes of a body, counted before and after decompression."""
+_SLICE = 1 << 10
+"""Bytes decompressed at once: at most 1 MiB of gzip, and 32 MiB of a zstd that is nothing but repetition."""
 
 
 def _too_large() -> Refusal:
@@ -34,17 +36,22 @@ async def body_of(request: Request) -> bytes:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if (kind and kind.split("/")[0] in ("image", "audio", "video", "multipart", "font")) or kind in _NEVER_JSON:
         raise Refusal(415, "unsupported-type", "This type holds no events", f"send application/json, not {kind}")
-    encoding = request.headers.get("content-encoding", "identity").strip().lower()
     length = request.headers.get("content-length", "")
-    if encoding in ("identity", "") and length.isdigit() and int(length) > LIMIT:
+    if length.isdigit() and int(length) > LIMIT:
         raise _too_large()
-    take = _decoder(encoding)
-    received = bytearray()
+    decoder = _decoder(request.headers.get("content-encoding", "identity").strip().lower())
+    received, decoded = 0, bytearray()
     async for chunk in request.stream():
-        for start in range(0, len(chunk), _CHUNK):
-            take(chunk[start : start + _CHUNK], received)
-    take(b"", received)
-    return bytes(received)
+        received += len(chunk)
+        if received > LIMIT:
+            raise _too_large()
+        if decoder is None:
+            decoded += chunk
+        else:
+            decoder.take(chunk, decoded)
+    if decoder is not None:
+        decoder.end()
+    return bytes(decoded)
 
 
 _NEVER_JSON = {
@@ -57,14 +64,15 @@ _NEVER_JSON = {
 }
 
 
-def _decoder(encoding: str) -> Callable[[bytes, bytearray], None]:
-    """A function that decodes a chunk onto a buffer; an empty chunk ends the stream."""
+def _decoder(encoding: str) -> _Frames | None:
+    """What decodes a body; ``None`` for one that comes as it is."""
     if encoding in ("identity", ""):
-        return _plain
+        return None
     if encoding in ("gzip", "x-gzip", "deflate"):
-        return _Inflate(encoding).take
+        return _Frames(encoding, lambda: zlib.decompressobj(zlib.MAX_WBITS | 32))
     if encoding == "zstd":
-        return _Zstandard().take
+        # A body that fits needs no window beyond the limit.
+        return _Frames(encoding, zstandard.ZstdDecompressor(max_window_size=LIMIT).decompressobj)
     raise Refusal(
         415,
         "unsupported-encoding",
@@ -73,73 +81,45 @@ def _decoder(encoding: str) -> Callable[[bytes, bytearray], None]:
     )
 
 
-def _plain(chunk: bytes, buffer: bytearray) -> None:
-    buffer += chunk
-    if len(buffer) > LIMIT:
-        raise _too_large()
+class _Frame(Protocol):
+    """What zlib and zstandard give to decompress one gzip member or zstd frame."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, /) -> bytes: ...
 
 
-class _Inflate:
-    def __init__(self, encoding: str) -> None:
+class _Frames:
+    """Decodes a stream of one or more members or frames, in slices.
+
+    Slices bound what one step can blow up to, and what is copied when a frame ends: a body of nothing but empty
+    frames costs no more than its length.
+    """
+
+    def __init__(self, encoding: str, new: Callable[[], _Frame]) -> None:
         self.encoding = encoding
-        self.inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
-        self.raw = encoding == "deflate"
-        self.begun = False
+        self.new = new
+        self.frame: _Frame | None = None
 
-    def take(self, chunk: bytes, buffer: bytearray) -> None:
-        if not chunk:
-            if self.begun and not self.inflate.eof:
-                raise _broken(self.encoding)
-            return
-        self.begun = True
+    def take(self, chunk: bytes, decoded: bytearray) -> None:
+        """Decode a part of the stream onto a buffer."""
         try:
-            while chunk:
-                if self.inflate.eof:  # a gzip body may be several members one after another
-                    self.inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
-                buffer += self.inflate.decompress(chunk, LIMIT + 1 - len(buffer))
-                chunk = self.inflate.unconsumed_tail or self.inflate.unused_data
-                if len(buffer) > LIMIT:
-                    raise _too_large()
-        except zlib.error as error:
+            for start in range(0, len(chunk), _SLICE):
+                rest = chunk[start : start + _SLICE]
+                while rest:
+                    frame = self.frame or self.new()
+                    decoded += frame.decompress(rest)
+                    if len(decoded) > LIMIT:
+                        raise _too_large()
+                    rest = frame.unused_data
+                    self.frame = None if frame.eof else frame
+        except (zlib.error, zstandard.ZstdError) as error:
             raise _broken(self.encoding) from error
 
-
-class _Zstandard:
-    def __init__(self) -> None:
-        self.decompressor = zstandard.ZstdDecompressor(max_window_size=1 << 27)
-        self.compressed = bytearray()
-
-    def take(self, chunk: bytes, buffer: bytearray) -> None:
-        """Kept compressed until the end: only then is it read, bounded, as a stream."""
-        if chunk:
-            self.compressed += chunk
-            if len(self.compressed) > LIMIT:
-                raise _too_large()
-            return
-        if not self.compressed:
-            return
-        try:
-            with self.decompressor.stream_reader(bytes(self.compressed), read_across_frames=True) as reader:
-                while part := reader.read(_CHUNK):
-                    buffer += part
-                    if len(buffer) > LIMIT:
-                        raise _too_large()
-            if not _ends_whole(bytes(self.compressed)):
-                raise _broken("zstd")
-        except zstandard.ZstdError as error:
-            raise _broken("zstd") from error
-
-
-def _ends_whole(compressed: bytes) -> bool:
-    """Whether the last frame ends where the body does; the stream reader takes a cut one without a word."""
-    rest = compressed
-    while rest:
-        one = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj()
-        for start in range(0, len(rest), _CHUNK):
-            one.decompress(rest[start : start + _CHUNK])
-            if one.eof:
-                rest = one.unused_data + rest[start + _CHUNK :]
-                break
-        else:
-            return False
-    return True
+    def end(self) -> None:
+        if self.frame is not None:
+            raise _broken(self.encoding)

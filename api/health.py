@@ -39,18 +39,19 @@ def readyz(request: Request) -> Response:
     """Ready to take events and to answer; 503 says which part is not. ``lag`` counts events not in the graph yet."""
     graph: LineageGraph = request.app.state.graph
     parts: dict[str, str] = {}
-    lag: int | None = None
+    kept = merged = None
     try:
-        graph.journal.last_offset  # noqa: B018
+        kept = graph.journal.last_offset
         parts["journal"] = "ok"
     except LineageError:
         parts["journal"] = "cannot be read"
     try:
         graph.store.ping()
-        lag = graph.lag
+        merged = graph.store.applied
         parts["store"] = "ok"
     except LineageError as error:
         parts["store"] = str(error)
+    lag = None if kept is None or merged is None else max(0, kept - merged)
     ready = all(part == "ok" for part in parts.values())
     body = canonical({"status": "ready" if ready else "not ready", **parts, "lag": lag})
     return Response(body, 200 if ready else 503, {} if ready else {"Retry-After": "1"}, "application/json")

@@ -73,11 +73,10 @@ async def batch(request: Request) -> Response:
         await asyncio.to_thread(graph.refuse, "POST /api/v1/lineage/batch", error, body)
         return of_error(error)
     taken: list[tuple[Event, bytes]] = []
-    failed: list[dict[str, Any]] = []
+    failed: list[tuple[int, InvalidEvent, bytes]] = []
     for index, (part, event) in enumerate(parts):
         if isinstance(event, InvalidEvent):
-            await asyncio.to_thread(graph.refuse, f"POST /api/v1/lineage/batch[{index}]", event, part)
-            failed.append({"index": index, "reason": str(event), "retriable": False})
+            failed.append((index, event, part))
         else:
             taken.append((event, part))
     writer: Writer = request.app.state.writer
@@ -86,11 +85,20 @@ async def batch(request: Request) -> Response:
             await writer.take(taken)
     except Full:
         return problem(_FULL, "the journal is behind; send the batch again in a second")
+    if failed:
+        await asyncio.to_thread(_refuse, graph, failed)
     summary = {"received": len(parts), "successful": len(taken), "failed": len(failed)}
     answer: dict[str, Any] = {"status": "partial_success" if failed else "success", "summary": summary}
     if failed:
-        answer["failed_events"] = failed
+        answer["failed_events"] = [
+            {"index": index, "reason": str(error), "retriable": False} for index, error, _ in failed
+        ]
     return Response(canonical(answer), 200, media_type="application/json")
+
+
+def _refuse(graph: LineageGraph, failed: list[tuple[int, InvalidEvent, bytes]]) -> None:
+    for index, error, part in failed:
+        graph.refuse(f"POST /api/v1/lineage/batch[{index}]", error, part)
 
 
 def _read(body: bytes) -> Event:

@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from lineage_graph.errors import (
     Ambiguous,
@@ -97,7 +98,14 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
         kind = Kind(error.status_code, "http", str(error.detail))
-        return problem(kind, f"{request.method} {request.url.path}: {error.detail}")
+        answer = problem(kind, f"{request.method} {request.url.path}: {error.detail}")
+        answer.headers.update(error.headers or {})
+        return answer
+
+    @app.exception_handler(ClientDisconnect)
+    async def left(request: Request, error: ClientDisconnect) -> Response:
+        """Nobody is there to read it, and nothing went wrong on this side."""
+        return Response(status_code=400)
 
     @app.exception_handler(Exception)
     async def unexpected(request: Request, error: Exception) -> Response:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -21,16 +20,19 @@ from lineage_graph.scope import Scope
 router = APIRouter(prefix="/api/v1", tags=["questions"])
 
 _LATER = {"as_of", "between", "known_at"}
+_REPEATED = {"only"}
 
 
 def only_known_parameters(request: Request) -> None:
-    """A misspelt parameter must not silently give another answer."""
+    """A misspelt or doubled parameter must not silently give another answer."""
     known = {field.alias for field in _query_fields(request)}
     for name in request.query_params:
         if name in _LATER:
             raise BadRequest(name, "is not answered yet; questions are about now, window= and all=true")
         if name not in known:
             raise BadRequest(name, f"is no parameter of this question; it takes {', '.join(sorted(known))}")
+        if len(request.query_params.getlist(name)) > 1 and name not in _REPEATED:
+            raise BadRequest(name, "is given more than once")
 
 
 def _query_fields(request: Request) -> list[Any]:
@@ -54,9 +56,16 @@ def question(
             examples=["dataset:postgres://db:5432:shop.public.orders"],
         ),
     ] = None,
-    namespace: Annotated[str | None, Query(description="With name, in place of node; never ambiguous.")] = None,
-    name: Annotated[str | None, Query(description="Name of the dataset or job.")] = None,
-    field: Annotated[str | None, Query(description="A column of the dataset; nested ones with dots.")] = None,
+    namespace: Annotated[
+        str | None,
+        Query(description="With name, in place of node; never ambiguous.", examples=["postgres://db:5432"]),
+    ] = None,
+    name: Annotated[
+        str | None, Query(description="Name of the dataset or job.", examples=["shop.public.orders"])
+    ] = None,
+    field: Annotated[
+        str | None, Query(description="A column of the dataset; nested ones with dots.", examples=["customer.id"])
+    ] = None,
     type: Annotated[Literal["dataset", "job"], Query(description="What namespace and name stand for.")] = "dataset",
     depth: Annotated[
         int | None, Query(ge=0, description="Steps from dataset to dataset; to the end when absent.")
@@ -133,7 +142,7 @@ def search(
     return _answer(_graph(request).search(q, kinds, namespace, limit, cursor))
 
 
-@router.get("/jobs/runs/{id}", tags=["Marquez"], dependencies=Known)
+@router.get("/jobs/runs/{id:path}", tags=["Marquez"], dependencies=Known)
 def run(
     request: Request,
     id: Annotated[str, Path(description="The run id, in any spelling that was sent.")],
@@ -141,7 +150,11 @@ def run(
     name: Annotated[str | None, Query(description="Name of its job, where two jobs sent the id.")] = None,
 ) -> Response:
     """One run, in Marquez's shape and with its words for states."""
-    job = (namespace, name) if namespace is not None and name is not None else None
+    job = None
+    if namespace is not None and name is not None:
+        job = namespace, name
+    elif namespace is not None or name is not None:
+        raise BadRequest("name" if name is None else "namespace", "is missing: a job is its namespace and its name")
     return Response(canonical(_shown(_graph(request).run(id, job))), media_type="application/json")
 
 
@@ -151,7 +164,7 @@ def _shown(run: Run) -> dict[str, Any]:
 
     state = run.state
     nominal = facet_content(run.facets, "nominalTime")
-    lasted: Callable[[int, int], int] = lambda start, end: (end - start) // 1_000_000  # noqa: E731
+    lasted = None if state.started is None or state.ended is None else (state.ended - state.started) // 1_000_000
     return {
         "id": run.key[2],
         "createdAt": format_time(run.first[0]),
@@ -161,13 +174,8 @@ def _shown(run: Run) -> dict[str, Any]:
         "state": state.state,
         "startedAt": shown(state.started),
         "endedAt": shown(state.ended),
-        "durationMs": lasted(state.started, state.ended)
-        if state.started is not None and state.ended is not None
-        else None,
+        "durationMs": lasted,
         "args": {},
-        "jobVersion": None,
-        "inputVersions": [],
-        "outputVersions": [],
         "job": {"namespace": run.key[0], "name": run.key[1]},
         "parent": {"id": run.parent[2], "namespace": run.parent[0], "name": run.parent[1]} if run.parent else None,
         "facets": {name: content for name, (_, _, content) in run.facets.items() if content is not None},

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from collections import deque
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -23,10 +24,12 @@ _EVENTS, _BYTES = 500, 16 << 20
 """The most that one write takes."""
 _WAITING = 256 << 20
 """Bytes that may wait to be durable before requests are turned away."""
+_UNMERGED = 32 << 20
+"""Bytes of events that are held for merging; beyond it they are merged from the journal, when the graph gets there."""
 _ANSWER_WITHIN = 3.0
 """Seconds. Clients send again after 5; what is durable by then is answered with 202."""
-_TRY_AGAIN = 1.0
-"""Seconds between two attempts to reach a store that is away."""
+_TRY_AGAIN, _TRY_AGAIN_AT_MOST = 1.0, 15.0
+"""Seconds from one attempt to bring the graph up to the journal to the next, twice as long after each that failed."""
 
 
 class Full(Exception):
@@ -43,6 +46,10 @@ class _Waiting:
     """True once it is in the graph; False when the graph is known to be behind."""
 
 
+def _waiting(pairs: list[tuple[Event, bytes]]) -> _Waiting:
+    return _Waiting(pairs, sum(len(body) for _, body in pairs))
+
+
 class Writer:
     """Takes events from any number of requests."""
 
@@ -50,9 +57,11 @@ class Writer:
         self._graph = graph
         self._to_keep: deque[_Waiting] = deque()
         self._to_merge: deque[tuple[Kept, list[_Waiting]]] = deque()
-        self._size = 0
+        self._size = self._unmerged = 0
         self._news = threading.Condition()
         self._stopping = self._kept_all = False
+        self._due: float | None = None
+        """While the graph is known to be behind the journal: when to try to bring it up again."""
         self._threads = [
             threading.Thread(target=self._keep_all, name="lineage-journal", daemon=True),
             threading.Thread(target=self._merge_all, name="lineage-merge", daemon=True),
@@ -76,23 +85,24 @@ class Writer:
         Raises :class:`Full` when they can't be made durable within the time a client waits, and
         :class:`~lineage_graph.errors.JournalError`.
         """
-        size = sum(len(body) for _, body in pairs)
-        entry = _Waiting(pairs, size)
+        entries = [_waiting(pairs[first : first + _EVENTS]) for first in range(0, len(pairs), _EVENTS)]
+        size = sum(entry.size for entry in entries)
         with self._news:
             if self._stopping or (self._size + size > _WAITING and self._to_keep):
                 raise Full
-            self._to_keep.append(entry)
+            self._to_keep += entries
             self._size += size
             self._news.notify_all()
         try:
             async with asyncio.timeout(_ANSWER_WITHIN):
-                await asyncio.shield(asyncio.wrap_future(entry.durable))
-                merged = await asyncio.shield(asyncio.wrap_future(entry.merged))
+                for entry in entries:
+                    await asyncio.shield(asyncio.wrap_future(entry.durable))
+                merged = [await asyncio.shield(asyncio.wrap_future(entry.merged)) for entry in entries]
         except TimeoutError:
-            if not entry.durable.done():
+            if not all(entry.durable.done() for entry in entries):
                 raise Full from None
-            merged = False
-        return entry.durable.result(), merged
+            merged = [False]
+        return [new for entry in entries for new in entry.durable.result()], all(merged)
 
     # -- the journal's thread
 
@@ -110,12 +120,23 @@ class Writer:
             for entry in batch:
                 entry.durable.set_result([appended.is_new for appended in kept.appended[at : at + len(entry.pairs)]])
                 at += len(entry.pairs)
-            with self._news:
-                self._to_merge.append((kept, batch))
-                self._news.notify_all()
+            self._hand_on(kept, batch)
         with self._news:
             self._kept_all = True
             self._news.notify_all()
+
+    def _hand_on(self, kept: Kept, batch: list[_Waiting]) -> None:
+        """To be merged from memory, as long as that holds what waits; else later, from the journal."""
+        with self._news:
+            fits = self._unmerged < _UNMERGED
+            if fits:
+                self._to_merge.append((kept, batch))
+                self._unmerged += sum(entry.size for entry in batch)
+            elif self._due is None:
+                self._due = 0.0
+            self._news.notify_all()
+        if not fits:
+            self._merged(batch, False)
 
     def _next(self) -> list[_Waiting]:
         """What waits, up to one write's measure; empty when it is time to end."""
@@ -133,22 +154,32 @@ class Writer:
     # -- the graph's thread
 
     def _merge_all(self) -> None:
-        behind = self._is_behind()
+        pause = _TRY_AGAIN
+        if self._is_behind():
+            self._due = 0.0
         while True:
             with self._news:
-                self._news.wait_for(lambda: self._to_merge or self._kept_all, _TRY_AGAIN if behind else None)
+                left = None if self._due is None else max(0.0, self._due - time.monotonic())
+                self._news.wait_for(lambda: self._to_merge or self._kept_all or self._is_due(), left)
                 if not self._to_merge and self._kept_all:
                     return
                 work, self._to_merge = self._to_merge, deque()
-            if behind:
-                for _, batch in work:
-                    self._merged(batch, False)
-                behind = not self._caught_up()
-                continue
+                self._unmerged = 0
             for kept, batch in work:
-                if not behind:
-                    behind = not self._apply(kept)
-                self._merged(batch, not behind)
+                if self._due is None and not self._apply(kept):
+                    self._due = time.monotonic() + pause
+                self._merged(batch, self._due is None)
+            if self._is_due():
+                # Taken back before the attempt: what the journal's thread says meanwhile must not be lost.
+                self._due = None
+                if self._caught_up():
+                    pause = _TRY_AGAIN
+                else:
+                    self._due = time.monotonic() + pause
+                    pause = min(2 * pause, _TRY_AGAIN_AT_MOST)
+
+    def _is_due(self) -> bool:
+        return self._due is not None and self._due <= time.monotonic()
 
     @staticmethod
     def _merged(batch: list[_Waiting], merged: bool) -> None:
@@ -158,7 +189,7 @@ class Writer:
     def _is_behind(self) -> bool:
         try:
             return self._graph.lag > 0
-        except StoreUnavailable:
+        except LineageError:
             return True
 
     def _apply(self, kept: Kept) -> bool:

@@ -306,7 +306,10 @@ def _locked(folder: Path) -> IO[str]:
         lock.seek(0)
         holder = lock.read()
         lock.close()
-        reason = f"is in use by another process ({holder}): stop that one, ask it with --url if it serves, or name another folder"
+        reason = (
+            f"is in use by another process ({holder}): stop that one, ask it with --url if it serves, "
+            "or name another folder"
+        )
         raise JournalError(str(folder), reason) from None
     lock.truncate(0)
     lock.write(f"pid {os.getpid()}")

@@ -72,11 +72,8 @@ class Choice:
             current = {value: (how, wrote_at) for value, wrote_at in self.values.items()}
         for run, vote in self.open.items():
             if self._counts(vote) and (beside is None or run not in beside.open):
-                known = current.get(vote.value)
-                if known is None or known[0] == "failed":
-                    current[vote.value] = ("running", vote.wrote_at)
-                else:
-                    current[vote.value] = (known[0], max(known[1], vote.wrote_at))
+                known, wrote_at = current.get(vote.value, ("running", vote.wrote_at))
+                current[vote.value] = ("running" if known == "failed" else known, max(wrote_at, vote.wrote_at))
         return current
 
     def _counts(self, vote: Vote) -> bool:

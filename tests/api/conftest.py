@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -36,6 +37,21 @@ def serving(graph: LineageGraph) -> Iterator[str]:
         server.should_exit = True
         thread.join(20)
         assert not thread.is_alive()
+
+
+def settle(client: httpx.Client) -> None:
+    """Ask until the graph is up to the journal: a database that is slow answers an event with 202 first."""
+    deadline = time.monotonic() + 60
+    while client.get("/readyz").json()["lag"] != 0:
+        assert time.monotonic() < deadline
+
+
+def send(client: httpx.Client, body: bytes) -> None:
+    """Have an event taken and merged."""
+    answer = client.post("/api/v1/lineage", content=body)
+    assert answer.status_code in (201, 202), answer.text
+    if answer.status_code == 202:
+        settle(client)
 
 
 @pytest.fixture

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
-import resource
-import time
-import zlib
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-import zstandard
 
 from lineage_graph import LineageGraph
-from tests.api.conftest import serving
+from tests.api.conftest import send, serving, settle
 from tests.events_builder import run
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
@@ -53,95 +48,23 @@ def is_problem(answer: httpx.Response) -> dict[str, Any]:
     return problem
 
 
-def settle(client: httpx.Client) -> None:
-    """Ask until the graph is up to the journal: a database that has just started answers with 202 first."""
-    deadline = time.monotonic() + 60
-    while client.get("/readyz").json()["lag"]:
-        assert time.monotonic() < deadline
-
-
 def test_an_event_is_in_the_answers_once_it_is_acknowledged(client: httpx.Client) -> None:
-    assert post(client, body(at=1)).status_code in (201, 202)
-    settle(client)
-    assert post(client, body()).status_code == 201
+    answer = post(client, body())
+    while answer.status_code == 202:
+        settle(client)
+        answer = post(client, body())
+    assert answer.status_code == 201
     assert names(client, "impact", "orders") == {"report"}
 
 
-def test_an_event_sent_again_changes_nothing_and_says_so(client: httpx.Client) -> None:
-    assert post(client, body()).json() == {"status": "created", "duplicate": False}
-    assert post(client, body()).json() == {"status": "created", "duplicate": True}
-
-
-@pytest.mark.parametrize(
-    ("encoding", "encode"),
-    [("gzip", gzip.compress), ("zstd", zstandard.compress), ("deflate", zlib.compress), ("identity", bytes)],
-)
-def test_a_compressed_event_is_taken(embedded: httpx.Client, encoding: str, encode: Any) -> None:
-    answer = post(embedded, encode(body()), **{"Content-Encoding": encoding})
-    assert answer.status_code == 201, answer.text
-    assert names(embedded, "impact", "orders") == {"report"}
-
-
-def test_gzip_in_chunks_without_a_length_is_taken_as_the_java_client_sends_it(embedded: httpx.Client) -> None:
-    def chunks() -> Iterator[bytes]:
-        packed = gzip.compress(body())
-        yield from (packed[at : at + 7] for at in range(0, len(packed), 7))
-
-    answer = embedded.post("/api/v1/lineage", content=chunks(), headers={"Content-Encoding": "gzip"})
-    assert answer.status_code == 201
+def test_an_event_sent_again_changes_nothing_and_says_so(embedded: httpx.Client) -> None:
+    assert post(embedded, body()).json() == {"status": "created", "duplicate": False}
+    assert post(embedded, body()).json() == {"status": "created", "duplicate": True}
 
 
 @pytest.mark.parametrize("path", ["/api/v1/lineage/api/v1/lineage", "/api/v1/lineage/"])
 def test_a_client_with_the_full_address_as_its_base_is_served(embedded: httpx.Client, path: str) -> None:
     assert embedded.post(path, content=body()).status_code == 201
-
-
-@pytest.mark.parametrize("encoding", ["gzip", "zstd", "deflate"])
-def test_a_damaged_stream_is_told(embedded: httpx.Client, encoding: str) -> None:
-    whole = {"gzip": gzip.compress, "zstd": zstandard.compress, "deflate": zlib.compress}[encoding](body())
-    for broken in (whole[:-5], b"\x00" + whole):
-        answer = post(embedded, broken, **{"Content-Encoding": encoding})
-        assert answer.status_code == 400
-        is_problem(answer)
-
-
-def test_an_unknown_encoding_or_type_is_refused(embedded: httpx.Client) -> None:
-    assert post(embedded, body(), **{"Content-Encoding": "br"}).status_code == 415
-    assert post(embedded, body(), **{"Content-Type": "text/csv"}).status_code == 415
-
-
-@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
-def test_a_bomb_is_refused_in_bounded_memory(embedded: httpx.Client, encoding: str) -> None:
-    zeros = b"\x00" * (1 << 20)
-    if encoding == "gzip":
-        packer = zlib.compressobj(9, wbits=31)
-        bomb = b"".join(packer.compress(zeros) for _ in range(1024)) + packer.flush()
-    else:
-        writer = zstandard.ZstdCompressor(level=3).compressobj()
-        bomb = b"".join(writer.compress(zeros) for _ in range(1024)) + writer.flush()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    answer = post(embedded, bomb, **{"Content-Encoding": encoding})
-    assert answer.status_code == 413
-    is_problem(answer)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 << 10
-    assert post(embedded, body()).status_code == 201
-
-
-def test_a_plain_body_that_is_too_large_is_refused_before_it_is_read(embedded: httpx.Client) -> None:
-    def endless() -> Iterator[bytes]:
-        for _ in range(200):
-            yield b" " * (1 << 20)
-
-    with pytest.raises((httpx.WriteError, AssertionError, httpx.RemoteProtocolError)):  # noqa: PT012
-        answer = embedded.post("/api/v1/lineage", content=endless())
-        assert answer.status_code != 413, "answered before all was sent"
-    assert post(embedded, body()).status_code == 201
-
-
-def test_a_large_event_is_taken(client: httpx.Client) -> None:
-    event = run("copy", ["orders"], ["report"], at=0)
-    event["run"]["facets"] = {"big": {"text": "x" * (5 << 20)}}
-    assert post(client, json.dumps(event).encode()).status_code in (201, 202)
 
 
 BAD = json.loads((SHARED / "cases" / "bad-input.json").read_text())["ask"]
@@ -202,14 +125,14 @@ def test_a_number_that_json_does_not_have_is_refused(embedded: httpx.Client, num
 def test_a_facet_comes_back_as_it_was_sent(client: httpx.Client) -> None:
     (line,) = lines_of("84", "events.ndjson")
     event = json.loads(line)
-    assert post(client, line).status_code == 201
+    send(client, line)
     answer = client.get(f"/api/v1/jobs/runs/{event['run']['runId']}")
     assert json.loads(answer.text)["facets"]["acme_stats"] == event["run"]["facets"]["acme_stats"]
 
 
 def test_a_run_id_that_is_no_uuid_means_the_same_run_each_time(client: httpx.Client) -> None:
     for line in lines_of("17", "raw-non-uuid.ndjson"):
-        assert post(client, line).status_code == 201
+        send(client, line)
     answer = client.get("/api/v1/jobs/runs/nightly-2026-03-01")
     assert answer.json()["state"] == "COMPLETED"
 
@@ -224,7 +147,9 @@ def test_a_batch_takes_the_good_and_tells_the_bad_by_index(client: httpx.Client)
         assert result["status"] == "partial_success"
         assert result["summary"] == {"received": 3, "successful": 2, "failed": 1}
         assert [(f["index"], f["retriable"]) for f in result["failed_events"]] == [(1, False)]
-    assert client.get("/api/v1/search", params={"q": "lab.x2"}).json()["total"] == 0
+    settle(client)
+    found = client.get("/api/v1/search", params={"q": "lab.", "type": "dataset"}).json()["items"]
+    assert {hit["name"] for hit in found} == {"lab.x1", "lab.y1", "lab.x3", "lab.y3"}
 
 
 def test_a_batch_may_be_one_event_a_line(embedded: httpx.Client) -> None:
@@ -249,6 +174,7 @@ def test_parallel_events_on_the_same_nodes_are_all_taken(client: httpx.Client, r
     with ThreadPoolExecutor(20) as pool:
         statuses = list(pool.map(lambda line: post(client, line).status_code, lines))
     assert set(statuses) <= {201, 202}
+    settle(client)
     event = json.loads(lines[0])
     namespace = event["outputs"][0]["namespace"]
     expected = {json.loads(line)["outputs"][0]["name"] for line in lines}
@@ -258,19 +184,32 @@ def test_parallel_events_on_the_same_nodes_are_all_taken(client: httpx.Client, r
         assert hits["total"] == 1
 
 
+def test_a_batch_of_bad_events_only_is_told_event_by_event(embedded: httpx.Client) -> None:
+    answer = embedded.post("/api/v1/lineage/batch", content=b"[{}, null]")
+    assert answer.status_code == 200
+    assert answer.json()["summary"] == {"received": 2, "successful": 0, "failed": 2}
+    assert [failure["index"] for failure in answer.json()["failed_events"]] == [0, 1]
+
+
+def test_a_batch_larger_than_one_write_is_taken_whole() -> None:
+    lines = b"\n".join(body(at=number) for number in range(1_200))
+    with LineageGraph.open(None) as graph, serving(graph) as url, httpx.Client(base_url=url, timeout=30) as client:
+        answer = client.post("/api/v1/lineage/batch", content=lines, headers={"Content-Type": "application/x-ndjson"})
+        assert answer.json()["summary"] == {"received": 1_200, "successful": 1_200, "failed": 0}
+        assert graph.journal.count == 1_200
+        assert writes(graph) >= 3
+        settle(client)
+
+
+def writes(graph: LineageGraph) -> int:
+    """How many transactions the journal was written in: the events of one were received at the same time."""
+    return len({entry.received for entries in graph.journal.replay() for entry in entries})
+
+
 def test_events_that_wait_together_are_one_write() -> None:
-    with LineageGraph.open(None) as graph:
-        writes = 0
-        keep = graph.keep
-
-        def counted(pairs: Any) -> Any:
-            nonlocal writes
-            writes += 1
-            return keep(pairs)
-
-        graph.keep = counted  # type: ignore[method-assign]
-        with serving(graph) as url, ThreadPoolExecutor(32) as pool, httpx.Client(base_url=url) as client:
+    with LineageGraph.open(None) as graph, serving(graph) as url:
+        with ThreadPoolExecutor(32) as pool, httpx.Client(base_url=url, timeout=30) as client:
             bodies = [body(at=number) for number in range(200)]
-            assert {answer.status_code for answer in pool.map(lambda b: post(client, b), bodies)} == {201}
+            assert {answer.status_code for answer in pool.map(lambda b: post(client, b), bodies)} <= {201, 202}
         assert graph.journal.count == 200
-        assert writes < 200
+        assert writes(graph) < 200

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from tests.api.conftest import send
 from tests.events_builder import run
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
@@ -17,7 +18,7 @@ SHARED = Path(__file__).resolve().parents[3] / "shared"
 def fill(client: httpx.Client) -> None:
     for number in range(5):
         event = run(f"step {number}", [f"table {number}"], [f"table {number + 1}"], at=number)
-        assert client.post("/api/v1/lineage", content=json.dumps(event)).status_code == 201
+        send(client, json.dumps(event).encode())
 
 
 def ask(client: httpx.Client, question: str, **parameters: object) -> httpx.Response:
@@ -71,7 +72,7 @@ def test_a_graph_has_nodes_both_ways_and_edges_that_explain_themselves(client: h
 )
 def test_every_id_given_out_is_taken_back(client: httpx.Client, name: str) -> None:
     event = run("copy", [name], [f"{name} out"], at=0)
-    client.post("/api/v1/lineage", content=json.dumps(event))
+    send(client, json.dumps(event).encode())
     (item,) = ask(client, "impact", name=name, only="dataset").json()["items"]
     back = client.get(f"/api/v1/upstream?node={quote(item['id'], safe='')}")
     assert back.status_code == 200
@@ -96,6 +97,9 @@ def test_every_id_given_out_is_taken_back(client: httpx.Client, name: str) -> No
         ("impact?namespace=shop&name=table 0&cursor=xx", 400, "cursor"),
         ("impact?namespace=shop&name=table 0&field=nope", 404, "nope"),
         ("impact?node=run:00000000-0000-0000-0000-000000000000", 404, "run:"),
+        ("impact?namespace=shop&name=table 0&name=table 1", 400, "name"),
+        ("jobs/runs/shared?namespace=shop", 400, "name"),
+        ("jobs/runs/", 400, "run"),
         ("search?q=", 400, "q"),
         ("search", 422, "q"),
         ("search?q=a&cursor=W10", 400, "cursor"),
@@ -121,7 +125,7 @@ def test_asking_for_the_unknown_makes_nothing(client: httpx.Client) -> None:
 def test_an_id_with_two_readings_is_answered_with_both(client: httpx.Client) -> None:
     for namespace, name in (("a", "b:c"), ("a:b", "c")):
         event = run("copy", [{"namespace": namespace, "name": name}], [f"{namespace} out"], at=0)
-        client.post("/api/v1/lineage", content=json.dumps(event))
+        send(client, json.dumps(event).encode())
     answer = client.get("/api/v1/impact", params={"node": "dataset:a:b:c"})
     assert answer.status_code == 400
     assert len(answer.json()["readings"]) == 2
@@ -130,11 +134,36 @@ def test_an_id_with_two_readings_is_answered_with_both(client: httpx.Client) -> 
 def test_one_run_id_of_two_jobs_asks_which(client: httpx.Client) -> None:
     for job in ("first", "second"):
         event = run(job, ["orders"], [f"{job} out"], at=0, run="shared")
-        client.post("/api/v1/lineage", content=json.dumps(event))
+        send(client, json.dumps(event).encode())
     run_id = event["run"]["runId"]
     assert client.get(f"/api/v1/jobs/runs/{run_id}").status_code == 400
     answer = client.get(f"/api/v1/jobs/runs/{run_id}", params={"namespace": event["job"]["namespace"], "name": "first"})
     assert answer.json()["job"]["name"] == "first"
+
+
+def test_a_run_id_may_hold_any_character(client: httpx.Client) -> None:
+    sent = "scheduled__2026-01-01T00:00:00+00:00/try 1?#%"
+    event = run("copy", ["orders"], ["report"], at=0)
+    event["run"]["runId"] = sent
+    send(client, json.dumps(event).encode())
+    answer = client.get(f"/api/v1/jobs/runs/{quote(sent, safe='')}")
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["state"] == "COMPLETED"
+
+
+@pytest.mark.parametrize("depth", [2**31, 2**63, 99999999999999999999])
+def test_a_depth_beyond_all_measure_goes_to_the_end(client: httpx.Client, depth: int) -> None:
+    fill(client)
+    answer = ask(client, "impact", depth=depth).json()
+    assert answer["complete"]
+    assert answer["total"] == 10
+
+
+def test_another_method_is_told_which_one_is_taken(embedded: httpx.Client) -> None:
+    answer = embedded.put("/api/v1/lineage", content=b"{}")
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == "POST"
+    assert answer.headers["content-type"] == "application/problem+json"
 
 
 def test_the_service_tells_how_it_is(client: httpx.Client) -> None:

@@ -309,3 +309,14 @@ def test_a_write_by_another_name_starts_a_life_without_the_old_producers(graph: 
         ]
     )
     assert tables(graph.upstream(table("t"))) == {"b": 1}
+
+
+def test_equal_lineage_of_both_lives_counts_for_the_new_one(graph: LineageGraph) -> None:
+    graph.ingest(
+        [
+            run("load", ["a"], ["t"], at=1, type="START"),
+            run("drop", (), [dataset("t", change="DROP")], at=2),
+            run("load", ["a"], ["t"], at=3, type="FAIL"),
+        ]
+    )
+    assert tables(graph.upstream(table("t"))) == {"a": 1}

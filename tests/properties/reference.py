@@ -213,8 +213,8 @@ class Reference:
                 pair = (ref["name"], previous)
                 self.renamed[pair] = max(time, self.renamed.get(pair, time))
 
-    def _groups(self) -> dict[Name, frozenset[Name]]:
-        """Names that are one dataset (design 2)."""
+    def _groups(self, until: int | None = None) -> dict[Name, frozenset[Name]]:
+        """Names that are one dataset (design 2), by the renames ``until`` then."""
         joined = {name: {name} for name in self.known}
         for name, said in self.facets.items():
             newest = max((entry for entry in said if "symlinks" in entry[3]), key=lambda e: e[:3], default=None)
@@ -222,7 +222,7 @@ class Reference:
                 joined[name].add(other["name"])
                 joined[other["name"]].add(name)
         for (name, previous), at in self.renamed.items():
-            if self.written.get(previous, at) <= at:
+            if self.written.get(previous, at) <= at and (until is None or at <= until):
                 joined[name].add(previous)
                 joined[previous].add(name)
         while True:
@@ -231,12 +231,28 @@ class Reference:
                 return {name: frozenset(others) for name, others in joined.items()}
             joined = wider
 
+    def ends_of(self, name: Name) -> int | None:
+        """When the newest DROP came of the dataset that had this name.
+
+        It may have come by another name; but a table that took the name of a dropped one later was not dropped.
+        """
+        ends = [
+            at
+            for other, at in self.dropped.items()
+            if other in self.group.get(name, ()) and other in self._groups(until=at)[name]
+        ]
+        return max(ends, default=None)
+
     def lives(self, name: Name, wrote_at: int) -> bool:
-        """Whether a write belongs to the life that a dataset has now, by whatever name it was dropped."""
-        names = self.group[name]
-        dropped = max((self.dropped[other] for other in names if other in self.dropped), default=None)
-        written = max((self.written[other] for other in names if other in self.written), default=None)
-        return dropped is None or written is None or written <= dropped or wrote_at > dropped
+        """Whether a write belongs to the life that a dataset has now, or to the last one of a dataset that has none."""
+
+        def is_living(name: Name, wrote_at: int | None) -> bool:
+            end = self.ends_of(name)
+            return wrote_at is not None and (end is None or wrote_at > end)
+
+        return is_living(name, wrote_at) or not any(
+            is_living(other, self.written.get(other)) for other in self.group[name]
+        )
 
     def counting(self, runs: list[Run], among: Callable[[Run], bool] = lambda run: True) -> list[tuple[Run, str]]:
         """Of the runs that wrote an output, those that decide it, and how (design 5, ``current``).
@@ -297,10 +313,11 @@ class Reference:
         }
 
     def column_edges(self) -> set[ColumnEdge]:
-        """Every column edge that is current, by the names that events used."""
+        """Every column edge of an output with current pairs, by the names that events used."""
         return {
             (source, column, output, out)
             for (_, output), runs in self.outputs().items()
+            if any(self.lives(output, run.writes[output].at) for run, _ in self.counting(runs))
             for run, _ in self.counting(runs, lambda run, output=output: run.columns(output) is not None)
             if self.lives(output, run.writes[output].at)
             for source, column, out in run.columns(output) or ()
