@@ -165,6 +165,8 @@ def open_store(uri: str | None, journal_id: str, **options: str) -> Store:
 
         return NetworkXStore()
     if uri.split("://")[0] in ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc"):
+        if "@" in uri.split("://", 1)[1]:
+            raise BadRequest("store", "holds a user or password; give them as neo4j_user and neo4j_password instead")
         from lineage_graph.neo4j_store import Neo4jStore
 
         return Neo4jStore(uri, journal_id, **options)
