@@ -17,4 +17,4 @@ EXPOSE 5000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=6 \
     CMD ["/opt/lineage-graph/bin/python", "-c", "import httpx; httpx.get('http://127.0.0.1:5000/healthz').raise_for_status()"]
 ENTRYPOINT ["/opt/lineage-graph/bin/lineage-graph"]
-CMD ["serve", "--host", "0.0.0.0", "--data", "/data"]
+CMD ["serve", "--host", "0.0.0.0", "--unsafe-no-auth", "--data", "/data"]
