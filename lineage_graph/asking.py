@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 Parameters = dict[str, Any]
 _SECONDS = 30.0
+_LONGEST_WAIT = 30
 
 
 class Target(Protocol):
@@ -31,18 +33,36 @@ class Server:
 
     def ask(self, question: str, parameters: Parameters) -> dict[str, Any]:
         given = {name: _text(value) for name, value in parameters.items() if value not in (None, False, ())}
-        response = self.request("GET", f"/api/v1/{question}", params=given)
-        answer: dict[str, Any] = orjson.loads(response.content)
+        return self.request("GET", f"/api/v1/{question}", params=given)
+
+    def request(self, method: str, path: str, tries: int = 1, **more: Any) -> dict[str, Any]:
+        """The answer's document. A 503 is tried again after the seconds that it asks for, up to ``tries`` times."""
+        response = self._sent(method, path, **more)
+        for _ in range(tries - 1):
+            if response.status_code != 503:
+                break
+            asked = response.headers.get("Retry-After", "")
+            time.sleep(min(int(asked), _LONGEST_WAIT) if asked.isdecimal() else 1)
+            response = self._sent(method, path, **more)
+        if not response.is_success:
+            raise _error(self.url, response)
+        try:
+            answer = orjson.loads(response.content)
+        except orjson.JSONDecodeError as error:
+            raise StoreUnavailable(self.url, "it answered something else than JSON") from error
+        if not isinstance(answer, dict):
+            raise StoreUnavailable(self.url, "it answered something else than lineage-graph does")
         return answer
 
-    def request(self, method: str, path: str, **more: Any) -> httpx.Response:
+    def _sent(self, method: str, path: str, **more: Any) -> httpx.Response:
         try:
-            response = httpx.request(method, self.url + path, timeout=_SECONDS, **more)
+            return httpx.request(method, self.url + path, timeout=_SECONDS, **more)
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+            raise BadRequest(
+                "--url", f"{self.url} is no address of a server; give one such as http://host:5000"
+            ) from error
         except httpx.HTTPError as error:
             raise StoreUnavailable(self.url, f"no answer ({type(error).__name__})") from error
-        if response.is_success:
-            return response
-        raise _error(self.url, response)
 
 
 def _text(value: Any) -> Any:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import logging
+import signal
+import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from rich.console import Console
 
+from lineage_graph.cli_tables import graph_parts, search_parts, write_csv
 from lineage_graph.errors import (
     Ambiguous,
     BadRequest,
@@ -24,7 +26,7 @@ from lineage_graph.errors import (
     StoreUnavailable,
 )
 from lineage_graph.settings import settings
-from lineage_graph.tables import escaped, footer, items_table, named, show, table
+from lineage_graph.tables import escaped, footer, items_table, show
 
 if TYPE_CHECKING:
     from lineage_graph.asking import Parameters, Target
@@ -45,8 +47,8 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _failure(error: LineageError) -> click.ClickException:
-    failure = click.ClickException(escaped(str(error)))
+def _failure(error: LineageError, hint: str = "") -> click.ClickException:
+    failure = click.ClickException(escaped(f"{error}{hint}"))
     failure.exit_code = EXIT_CODES[type(error)]  # type: ignore[misc]  # click reads it from the instance
     return failure
 
@@ -80,13 +82,15 @@ _OPTIONS: dict[str, Callable[[F], F]] = {
 }
 
 
-def opened(data: Path | None, store: str | None) -> LineageGraph:
-    """The graph that options and settings name."""
+def opened(data: Path | None, store: str | None, must_exist: bool = False) -> LineageGraph:
+    """The graph that options and settings name. With ``must_exist`` no folder is made to answer from nothing."""
     from lineage_graph.graph import LineageGraph
 
     held = settings()
     access = {name: held[f"neo4j_{name}"] for name in ("user", "password") if f"neo4j_{name}" in held}
     folder = data or Path(held.get("data", "lineage-data"))
+    if must_exist and not folder.exists():
+        raise BadRequest("--data", f"names {folder}, which does not exist; load events, or ask a server with --url")
     uri = store or held.get("store")
     return LineageGraph.open(folder, uri, **access if uri else {})
 
@@ -99,10 +103,7 @@ def target_of(data: Path | None, store: str | None, url: str | None) -> Iterator
     if server:
         yield Server(server)
         return
-    folder = data or Path(settings().get("data", "lineage-data"))
-    if not folder.exists():
-        raise BadRequest("--data", f"names {folder}, which does not exist; load events into it first, or give --url")
-    with opened(data, store) as graph:
+    with opened(data, store, must_exist=True) as graph:
         yield Local(graph)
 
 
@@ -126,17 +127,12 @@ def serve(host: str | None, port: int | None, unsafe_no_auth: bool, data: Path |
 
     Example: lineage-graph serve --data lineage-data --port 5000
     """
-    with failures(), opened(data, store) as graph:
-        serve_graph(graph, host, port, unsafe_no_auth)
+    with failures(), listening_on(host, port, unsafe_no_auth) as listening, opened(data, store) as graph:
+        serve_graph(graph, listening)
 
 
-def serve_graph(graph: LineageGraph, host: str | None, port: int | None, unsafe_no_auth: bool = False) -> None:
-    import socket
-
-    import uvicorn
-
-    from lineage_graph.api.app import create_app
-
+def listening_on(host: str | None, port: int | None, unsafe_no_auth: bool = False) -> socket.socket:
+    """A socket bound to the address that options and settings name, before any data is touched."""
     held = settings()
     address = host or held.get("host", "127.0.0.1")
     if address not in _LOOPBACK and not unsafe_no_auth:
@@ -151,16 +147,38 @@ def serve_graph(graph: LineageGraph, host: str | None, port: int | None, unsafe_
     try:
         listening.bind((address, number))
     except OSError as error:
+        listening.close()
         raise BadRequest("--port", f"{number} on {address} can't be had ({error.strerror}); give another") from error
-    config = uvicorn.Config(create_app(graph), log_level="warning", timeout_graceful_shutdown=10)
-    server = uvicorn.Server(config)
-    shown = f"[{address}]" if ":" in address else address
-    click.echo(f"lineage-graph serves http://{shown}:{listening.getsockname()[1]} (API: /docs), Ctrl-C ends it")
+    return listening
+
+
+def serve_graph(graph: LineageGraph, listening: socket.socket) -> None:
+    """Serve until SIGTERM or Ctrl-C, after which the graph is the caller's to close."""
+    import uvicorn
+
+    from lineage_graph.api.app import create_app
+
+    address, port = listening.getsockname()[:2]
+    url = f"http://{f'[{address}]' if ':' in address else address}:{port}"
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            click.echo(f"lineage-graph serves {url} (API: /docs), Ctrl-C ends it")
+
+    server = Server(uvicorn.Config(create_app(graph), log_level="warning", timeout_graceful_shutdown=10))
+
+    def end(*_: object) -> None:
+        server.should_exit = True
+
+    # Uvicorn raises a signal again after its shutdown; the default action would leave the graph open.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
     server.run(sockets=[listening])
 
 
 def _number(text: str) -> int:
-    if not text.isdigit() or int(text) > 65535:
+    if not (text.isascii() and text.isdigit()) or int(text) > 65535:
         raise BadRequest("port", f"is {text!r}; give a number from 0 to 65535")
     return int(text)
 
@@ -214,36 +232,47 @@ def _ask(question: str, given: Parameters, nothing: str) -> None:
     from lineage_graph.asking import whole
 
     as_json, as_csv = given.pop("as_json"), given.pop("as_csv")
-    with failures(), target_of(given.pop("data"), given.pop("store"), given.pop("url")) as target:
+    with failures(), asked(given) as target:
         answer = whole(target, question, given)
     if as_json:
         click.echo(json.dumps(answer))
     elif as_csv:
-        _write_csv(answer["items"])
+        write_csv(answer["items"], sys.stdout)
     else:
         console = Console()
         parts = [items_table(answer["items"], console.width)] if answer["items"] else []
         show(console, *parts, *footer(answer, f"{answer['node']['id']}: {nothing}"))
 
 
-_CSV = ("type", "namespace", "name", "field", "depth", "certainty", "owners", "tags", "last_run", "id")
+@contextmanager
+def asked(given: Parameters) -> Iterator[Target]:
+    """Where the question goes. An error about an unknown name says which names are most like it."""
+    with target_of(given.pop("data"), given.pop("store"), given.pop("url")) as target:
+        try:
+            yield target
+        except NotFound as error:
+            alike = _alike(target, given)
+            if not alike:
+                raise
+            raise _failure(error, f"; did you mean {' or '.join(alike)}?") from error
 
 
-def _write_csv(items: list[dict[str, Any]]) -> None:
-    """Lists joined by ``;``. A cell that a spreadsheet would run as a formula begins with an apostrophe."""
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(_CSV)
-    for item in items:
-        cells = dict(item) | {
-            "owners": ";".join(item["owners"]),
-            "tags": ";".join(item["tags"]),
-            "last_run": item["last_run"]["state"] if item["last_run"] else "",
-        }
-        writer.writerow(_cell("" if cells[name] is None else str(cells[name])) for name in _CSV)
+def _alike(target: Target, given: Parameters) -> list[str]:
+    """Ids of at most three nodes of the kind asked for whose name holds the one given, or else is nearly it."""
+    from difflib import SequenceMatcher
 
-
-def _cell(text: str) -> str:
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    kind, *parts = (given["node"] or "").split(":")
+    if kind == "run":
+        return []
+    name = given["name"] or (parts[-2] if kind == "datasetField" and len(parts) > 2 else parts[-1])
+    wanted = "job" if "job" in (kind, given["type"]) else "dataset"
+    half = (len(name) + 1) // 2
+    for part in (name, name[:half], name[half:] or name):
+        hits = target.ask("search", {"q": part, "type": wanted, "limit": 1_000})["items"]
+        near = [hit for hit in hits if part == name or SequenceMatcher(None, hit["name"], name).ratio() > 0.8]
+        if near:
+            return [hit["id"] for hit in near[:3]]
+    return []
 
 
 @main.command()
@@ -255,23 +284,12 @@ def graph(as_json: bool, **given: Any) -> None:
 
     Example: lineage-graph graph dataset:shop:orders --depth 2 --json
     """
-    with failures(), target_of(given.pop("data"), given.pop("store"), given.pop("url")) as target:
+    with failures(), asked(given) as target:
         answer = target.ask("graph", given)
     if as_json:
         click.echo(json.dumps(answer))
-        return
-    by_id = {node["id"]: named(node) for node in answer["nodes"]}
-    edges = table(
-        ("from", "", "to", "last seen"),
-        (
-            (by_id.get(e["source"], e["source"]), e["type"], by_id.get(e["target"], e["target"]), e["last_seen"] or "")
-            for e in answer["edges"]
-        ),
-    )
-    lines = [f"{answer['total']} nodes, {len(answer['edges'])} edges"]
-    if not answer["complete"]:
-        lines.append(f"not complete: cut by {' and '.join(answer['truncated_by'])} at {len(answer['frontier'])} nodes")
-    show(Console(), *([edges] if answer["edges"] else []), *lines)
+    else:
+        show(Console(), *graph_parts(answer))
 
 
 @main.command()
@@ -291,10 +309,8 @@ def search(text: str, as_json: bool, **given: Any) -> None:
         answer = whole(target, "search", {"q": text} | given)
     if as_json:
         click.echo(json.dumps(answer))
-        return
-    rows = ((hit["type"], hit["namespace"], hit["name"], hit["last_seen"]) for hit in answer["items"])
-    found = [table(("", "namespace", "name", "last seen"), rows)] if answer["items"] else []
-    show(Console(), *found, f"{answer['total']} found" if answer["total"] else f"no name holds {escaped(text)}")
+    else:
+        show(Console(), *search_parts(answer, text))
 
 
 @main.command()
@@ -316,7 +332,7 @@ def export(as_format: str, output: Path | None, data: Path | None, store: str | 
     """
     from lineage_graph import export as formats
 
-    with failures(), opened(data, store) as held:
+    with failures(), opened(data, store, must_exist=True) as held:
         if as_format == "openlineage":
             parts: Iterator[bytes] = (
                 event.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n" for event in held.events()
@@ -327,8 +343,11 @@ def export(as_format: str, output: Path | None, data: Path | None, store: str | 
         if output is None:
             sys.stdout.buffer.writelines(parts)
         else:
-            with output.open("wb") as file:
-                file.writelines(parts)
+            try:
+                with output.open("wb") as file:
+                    file.writelines(parts)
+            except OSError as error:
+                raise BadRequest("--output", f"{output} can't be written: {error.strerror}") from error
 
 
 @main.command()
@@ -372,8 +391,11 @@ def demo(port: int | None, no_serve: bool, data: Path | None, store: str | None)
     """
     from lineage_graph.demo import fill, tell
 
-    with failures(), opened(data, store) as held:
-        fill(held)
+    with failures(), ExitStack() as stack:
+        listening = None if no_serve else stack.enter_context(listening_on(None, port))
+        held = stack.enter_context(opened(data, store))
+        if not fill(held):
+            click.echo(f"{held.journal.place} holds the demo already")
         tell(held, Console())
-        if not no_serve:
-            serve_graph(held, None, port)
+        if listening:
+            serve_graph(held, listening)

@@ -12,8 +12,8 @@ from lineage_graph.sample import EXAMPLES, events
 from lineage_graph.tables import escaped, footer, items_table, show, table
 
 
-def fill(graph: LineageGraph) -> None:
-    """Load the sample. A folder that holds the sample already is left as it is.
+def fill(graph: LineageGraph) -> bool:
+    """Load the sample; False where it was held already and is left as it is.
 
     Raises :class:`BadRequest` when the folder holds other events.
     """
@@ -21,9 +21,10 @@ def fill(graph: LineageGraph) -> None:
     if graph.journal.count:
         if not all(graph.journal.event(digest_of(event)) for event in (sample[0], sample[-1])):
             raise BadRequest("--data", f"names {graph.journal.place}, which holds other events; give an empty folder")
-        return
+        return False
     for first in range(0, len(sample), 500):
         graph.ingest(sample[first : first + 500])
+    return True
 
 
 def tell(graph: LineageGraph, console: Console) -> None:

@@ -10,7 +10,6 @@ from xml.sax.saxutils import quoteattr
 import orjson
 
 from lineage_graph.elements import Element
-from lineage_graph.tables import escaped
 
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -64,8 +63,13 @@ def _data(kind: str, properties: dict[str, Any]) -> str:
 
 def _xml(value: Any) -> str:
     text = value if isinstance(value, str) else orjson.dumps(value).decode()
-    text = _NOT_IN_XML.sub(lambda match: escaped(match[0]), text)
+    text = _NOT_IN_XML.sub(_written_out, text)
     return quoteattr(text)[1:-1].replace("&quot;", '"')
+
+
+def _written_out(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def cypher(elements: Iterator[Element]) -> Iterator[str]:

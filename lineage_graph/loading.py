@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import orjson
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from lineage_graph.asking import Server
-from lineage_graph.errors import InvalidEvent, StoreUnavailable
+from lineage_graph.errors import InvalidEvent
 from lineage_graph.events import Event, decode, parse
 from lineage_graph.graph import LineageGraph
 from lineage_graph.loaders import dumps
@@ -56,7 +55,7 @@ class Result:
 
     @property
     def exit_code(self) -> int:
-        return 3 if self.reasons else 0
+        return 3 if self.reasons or not self.progress.files else 0
 
     def report(self) -> Iterator[Table | str]:
         taken, refused = self.new + self.known, sum(self.reasons.values())
@@ -72,8 +71,10 @@ class Result:
             if refused > len(self.refused):
                 yield f"and {refused - len(self.refused)} more; all of them are kept among the dead letters"
             yield table(("count", "reason"), ((str(count), reason) for reason, count in self.reasons.most_common()))
-        if not taken and not refused:
-            yield "0 events: nothing was found in what was given"
+        if not self.progress.files:
+            yield "0 events: there is no dump in what was given"
+        elif not taken and not refused:
+            yield "0 events: what was given is empty"
         if self.progress.ignored:
             yield f"{len(self.progress.ignored)} files of other kinds were passed over"
 
@@ -154,25 +155,11 @@ def into_server(url: str) -> Sink:
     def sink(ready: list[Ready], bad: list[Bad]) -> tuple[int, int]:
         bodies = [one.body for one in ready] + [one.body for one in bad]
         lines = b"\n".join(body.replace(b"\n", b" ").replace(b"\r", b" ") for body in bodies if body.strip())
-        answer = _post(server, lines)
+        headers = {"Content-Type": "application/x-ndjson"}
+        answer = server.request("POST", "/api/v1/lineage/batch", _TRIES, content=lines, headers=headers)
         return int(answer["summary"]["successful"]), 0
 
     return sink
-
-
-def _post(server: Server, lines: bytes) -> dict[str, dict[str, int]]:
-    headers = {"Content-Type": "application/x-ndjson"}
-    for attempt in range(_TRIES):
-        try:
-            response = server.request("POST", "/api/v1/lineage/batch", content=lines, headers=headers)
-        except StoreUnavailable:
-            if attempt == _TRIES - 1:
-                raise
-            time.sleep(1.0)
-            continue
-        answer: dict[str, dict[str, int]] = orjson.loads(response.content)
-        return answer
-    raise AssertionError("unreachable")
 
 
 class _bar:

@@ -30,13 +30,13 @@ _SECRETS = ("neo4j_password",)
 
 def settings(environment: Mapping[str, str] = os.environ, folder: Path | None = None) -> dict[str, str]:
     """What environment and file set, by key. Raises :class:`BadRequest` naming a key that is no setting, a file that
-    is no TOML, or a secret's file that can't be read."""
+    is no TOML, or a secret's file that can't be read. A variable that is set to nothing counts as not set."""
     found = _from_file((folder or Path.cwd()) / FILE)
     for key in KEYS:
         variable = f"LINEAGE_{key.upper()}"
-        if variable in environment:
+        if environment.get(variable):
             found[key] = environment[variable]
-        elif key in _SECRETS and f"{variable}_FILE" in environment:
+        elif key in _SECRETS and environment.get(f"{variable}_FILE"):
             found[key] = _secret(f"{variable}_FILE", environment[f"{variable}_FILE"])
     return found
 

@@ -1,4 +1,4 @@
-"""The real command on real data folders."""
+"""Questions and loads by the real command, on real data folders."""
 
 from __future__ import annotations
 
@@ -6,52 +6,17 @@ import csv
 import gzip
 import io
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import networkx as nx
 import pytest
 
 from lineage_graph import LineageGraph
 from tests.api.conftest import serving
+from tests.cli.conftest import COMMAND, command, report
 from tests.events_builder import run
-
-REPORTS = Path(__file__).resolve().parents[3] / "shared" / "reports"
-COMMAND = str(Path(sys.executable).with_name("lineage-graph"))
-
-
-def command(*words: object, folder: Path, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in ``folder``, where its data folder is then."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("LINEAGE_")}
-    result = subprocess.run(
-        [COMMAND, *map(str, words)],
-        cwd=folder,
-        input=stdin,
-        capture_output=True,
-        env=clean | environment,
-        timeout=120,
-        check=False,
-    )
-    return subprocess.CompletedProcess(result.args, result.returncode, result.stdout.decode(), result.stderr.decode())
-
-
-def report(number: str) -> Path:
-    (folder,) = REPORTS.glob(f"{number}-*")
-    return folder
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A working folder whose data folder holds a chain of three tables."""
-    events = [run("first", ["orders"], ["clean"], at=0), run("second", ["clean"], ["report"], at=1)]
-    (tmp_path / "events.ndjson").write_text("\n".join(json.dumps(event) for event in events))
-    assert command("load", "events.ndjson", folder=tmp_path).returncode == 0
-    return tmp_path
 
 
 def test_impact_is_a_table_with_totals(folder: Path) -> None:
@@ -76,6 +41,14 @@ def test_csv_is_a_list_that_no_spreadsheet_runs(tmp_path: Path) -> None:
     assert rows[0]["name"] == "'=cmd()"
 
 
+def test_csv_cannot_take_over_the_terminal(tmp_path: Path) -> None:
+    event = json.dumps(run("copy", ["orders"], ["a\x1b[2J\r\u202eb"], at=0)).encode()
+    command("load", "-", folder=tmp_path, stdin=event)
+    shown = command("impact", "dataset:shop:orders", "--csv", folder=tmp_path).stdout
+    assert next(csv.DictReader(io.StringIO(shown)))["name"] == r"a\x1b[2J\r\u202eb".replace(r"\r", r"\x0d")
+    assert not re.search("[\x1b\r\u202e]", shown)
+
+
 def test_nothing_is_said_and_unknown_is_another_thing(folder: Path) -> None:
     nothing = command("impact", "dataset:shop:report", folder=folder)
     assert nothing.returncode == 0
@@ -86,11 +59,29 @@ def test_nothing_is_said_and_unknown_is_another_thing(folder: Path) -> None:
     assert unknown.stdout == ""
 
 
+def test_an_unknown_name_is_told_with_the_names_most_like_it(folder: Path) -> None:
+    for words in (("dataset:shop:reprot",), ("--namespace", "shop", "--name", "reprot"), ("dataset:other:report",)):
+        for question in ("impact", "upstream", "graph"):
+            assert command(question, *words, folder=folder).stderr.endswith("; did you mean dataset:shop:report?\n")
+    job = command("impact", "job:shop:frist", folder=folder)
+    assert job.returncode == 4
+    assert "did you mean" not in command("impact", "dataset:shop:zzz", folder=folder).stderr
+
+
 def test_a_server_that_is_away_is_no_empty_answer(folder: Path) -> None:
     result = command("impact", "dataset:shop:orders", "--json", "--url", "http://127.0.0.1:9", folder=folder)
     assert result.returncode == 5
     assert result.stdout == ""
     assert "unavailable" in result.stderr
+
+
+def test_a_database_that_is_away_is_no_empty_answer(folder: Path) -> None:
+    for question in ("impact", "upstream", "graph"):
+        words = (question, "dataset:shop:orders", "--json", "--store", "bolt://127.0.0.1:9")
+        result = command(*words, folder=folder)
+        assert result.returncode == 5
+        assert result.stdout == ""
+        assert "unavailable" in result.stderr
 
 
 def test_a_data_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
@@ -198,62 +189,6 @@ def test_search_finds_parts_of_names(folder: Path) -> None:
     assert "no name holds" in command("search", "r_s", folder=folder).stdout
 
 
-def test_exports_hold_the_whole_graph(folder: Path) -> None:
-    with LineageGraph.open(folder / "lineage-data") as graph:
-        whole = graph.networkx()
-    linked = json.loads(command("export", "--format", "json", folder=folder).stdout)
-    as_json = nx.node_link_graph(linked, edges="edges")
-    command("export", "--format", "graphml", "--output", "graph.graphml", folder=folder)
-    as_graphml = nx.read_graphml(folder / "graph.graphml")
-    for other in (as_json, as_graphml):
-        assert set(other) == set(whole)
-        assert other.number_of_edges() == whole.number_of_edges()
-    assert command("export", "--format", "openlineage", folder=folder).stdout.count("\n") == 2
-
-
-def test_settings_come_from_options_then_environment_then_file(folder: Path, tmp_path: Path) -> None:
-    (folder / "lineage-graph.toml").write_text('data = "elsewhere"\n')
-    assert command("search", "orders", folder=folder).returncode == 2
-    assert command("search", "orders", folder=folder, LINEAGE_DATA="lineage-data").returncode == 0
-    assert command("search", "orders", "--data", "lineage-data", folder=folder, LINEAGE_DATA="nowhere").returncode == 0
-    (folder / "lineage-graph.toml").write_text('dta = "elsewhere"\n')
-    wrong = command("search", "orders", folder=folder)
-    assert wrong.returncode == 2
-    assert "dta" in wrong.stderr
-
-
-@pytest.fixture
-def served(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A server as people start it, with the address that it prints."""
-    process = subprocess.Popen([COMMAND, "serve", "--port", "0"], cwd=folder, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    address = re.search(r"http://\S+", process.stdout.readline())
-    assert address is not None
-    yield process, address[0]
-    process.kill()
-    process.communicate(timeout=20)
-
-
-def test_serve_answers_until_it_is_told_to_end(served: tuple[subprocess.Popen[str], str], folder: Path) -> None:
-    process, url = served
-    assert "2 datasets, 2 jobs" in command("impact", "dataset:shop:orders", "--url", url, folder=folder).stdout
-    locked = command("impact", "dataset:shop:orders", folder=folder)
-    assert locked.returncode == 5
-    assert str(process.pid) in locked.stderr
-    port = url.rpartition(":")[2]
-    taken = command("serve", "--port", port, "--data", "other", folder=folder)
-    assert taken.returncode == 2
-    assert port in taken.stderr
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(20) in (0, -signal.SIGTERM)
-
-
-def test_serving_to_the_world_needs_a_word(folder: Path) -> None:
-    result = command("serve", "--host", "0.0.0.0", folder=folder)
-    assert result.returncode == 2
-    assert "--unsafe-no-auth" in result.stderr
-
-
 def test_the_demo_answers_a_question_of_each_kind(tmp_path: Path) -> None:
     for _ in range(2):
         result = command("demo", "--no-serve", folder=tmp_path, COLUMNS="140")
@@ -275,3 +210,27 @@ COMMANDS = ("serve", "load", "impact", "upstream", "graph", "search", "export", 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_each_command_holds_an_example(tmp_path: Path, name: str) -> None:
     assert f"Example: lineage-graph {name}" in command(name, "--help", folder=tmp_path).stdout.replace("\n ", "")
+
+
+def test_help_loads_neither_server_nor_database(tmp_path: Path) -> None:
+    script = (
+        "import sys; from lineage_graph.cli import main; main(['--help'], standalone_mode=False); print(*sys.modules)"
+    )
+    shown = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in shown.stdout.splitlines()[-1].split()}
+    assert "lineage_graph" in loaded
+    assert not loaded & {"fastapi", "uvicorn", "neo4j", "httpx"}
+
+
+def test_the_version_is_told(tmp_path: Path) -> None:
+    assert re.fullmatch(r"lineage-graph, version \d+\.\d+\.\d+\n", command("--version", folder=tmp_path).stdout)
+
+
+def test_a_reader_that_leaves_early_ends_the_command_without_a_trace(folder: Path) -> None:
+    with subprocess.Popen(
+        [COMMAND, "export", "--format", "json"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert b"Traceback" not in process.stderr.read()
