@@ -298,7 +298,7 @@ def fold(upserts: Upserts, reader: Reader) -> Changes:
 
 def _fold_runs(upserts: Upserts, reader: Reader, changes: Changes) -> None:
     runs = reader.runs(upserts.runs)
-    before = {key: reports_of(run, {}) for key, run in runs.items()}
+    before = {key: reports_of(run, changes.flows) for key, run in runs.items()}
     join_maps(runs, upserts.runs)
     after = {key: reports_of(run, changes.flows) for key, run in runs.items()}
     changes.runs = runs
