@@ -30,6 +30,7 @@ from lineage_graph.model import (
     JobKey,
     Life,
     OutputKey,
+    joined_to,
 )
 from lineage_graph.scope import Scope
 from lineage_graph.store import Neighbourhood
@@ -85,7 +86,7 @@ class Names:
         joined: nx.Graph[DatasetKey] = nx.Graph()
         joined.add_nodes_from(key for key in reached if key in self._entities)
         for key in list(joined):
-            joined.add_edges_from((key, other) for other in self._holding_names(self._entities[key]) if other in joined)
+            joined.add_edges_from((key, other) for other in joined_to(self._entities[key], self._entities))
         for group in nx.connected_components(joined):
             members = sorted((self._entities[key] for key in group), key=_rank)
             self.members[members[0].key] = members
@@ -106,13 +107,6 @@ class Names:
     def _load(self, keys: set[DatasetKey]) -> None:
         """With the previous names of renames, whose later writes decide whether the rename still joins."""
         self._entities |= self._near.datasets(keys - self._entities.keys())
-
-    def _holding_names(self, dataset: Dataset) -> Iterable[DatasetKey]:
-        yield from dataset.symlinks()
-        for previous, renamed in dataset.renamed_from.items():
-            old = self._entities.get(previous)
-            if old is not None and (old.written is None or old.written <= renamed):
-                yield previous
 
 
 def _rank(dataset: Dataset) -> tuple[bool, bool, bool, DatasetKey]:
@@ -276,7 +270,7 @@ class Cutter:
             output = outputs.get(key)
             if output is None:
                 continue
-            life_start = None if key[1] == NOTHING else self.names.life(key[1]).start
+            life_start = None if key[1] == NOTHING else self.names.life(key[1]).ended.get(key[1])
             reads = outputs.get((key[0], NOTHING))
             held = uses.get(key, {})
             flows = self.scope.flows(output, reads, held, life_start)

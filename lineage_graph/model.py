@@ -144,22 +144,51 @@ class Dataset:
         return facet_content(self.facets, name)
 
 
+def joined_to(dataset: Dataset, known: Mapping[DatasetKey, Dataset], until: int | None = None) -> Iterator[DatasetKey]:
+    """The names among ``known`` that a dataset's own facets make one with it (design 2), by the renames ``until`` then.
+
+    A rename joins until the old name is written again.
+    """
+    yield from (name for name in dataset.symlinks() if name in known)
+    for previous, renamed in dataset.renamed_from.items():
+        old = known.get(previous)
+        if old is not None and (old.written is None or old.written <= renamed) and (until is None or renamed <= until):
+            yield previous
+
+
 class Life(NamedTuple):
     """How a dataset stands, by whichever of its names it was written and dropped (design 2)."""
 
     is_dropped: bool
     """A DROP ended its life and no later write began a new one."""
-    start: int | None
-    """Writes up to this time belong to a life that has ended; ``None`` while there was one life only."""
+    ended: dict[DatasetKey, int]
+    """For its names: writes up to this time belong to a life that has ended. Empty where there is no later one."""
 
     @classmethod
     def of(cls, members: Iterable[Dataset]) -> Life:
-        members = list(members)
-        dropped = max((m.dropped for m in members if m.dropped is not None), default=None)
-        written = max((m.written for m in members if m.written is not None), default=None)
-        if dropped is None:
-            return cls(False, None)
-        return cls(False, dropped) if written is not None and written > dropped else cls(True, None)
+        """Of all names of one dataset. A DROP ends what its name stood for then: not a table renamed to it later."""
+        by_name = {member.key: member for member in members}
+        ended: dict[DatasetKey, int] = {}
+        for member in by_name.values():
+            if member.dropped is not None:
+                for name in _one_with(member.key, by_name, member.dropped):
+                    ended[name] = max(member.dropped, ended.get(name, member.dropped))
+        if not ended:
+            return cls(False, {})
+        written = {m.key: m.written for m in by_name.values() if m.written is not None}
+        lives = any(name not in ended or time > ended[name] for name, time in written.items())
+        return cls(False, ended) if lives else cls(True, {})
+
+
+def _one_with(name: DatasetKey, known: Mapping[DatasetKey, Dataset], until: int) -> set[DatasetKey]:
+    """The names that were one dataset with this one at a time."""
+    pairs = [(dataset.key, other) for dataset in known.values() for other in joined_to(dataset, known, until)]
+    reached: set[DatasetKey] = set()
+    level = {name}
+    while level:
+        reached |= level
+        level = {b if a in level else a for a, b in pairs if (a in level) != (b in level)} - reached
+    return reached
 
 
 def facet_content(facets: Facets, name: str) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from tests.events_builder import clock, declare, run, run_id
 
 def state_of(graph: LineageGraph, name: str) -> tuple[str, str | None, str | None]:
     """State, start and end of a run."""
-    state, started, ended = graph.run(run_id(name)).state
-    return state, *(None if time is None else format_time(time) for time in (started, ended))
+    state, *times = graph.run(run_id(name)).state
+    started, ended = (None if time is None else format_time(time) for time in times)
+    return state, started, ended
 
 
 def test_a_run_goes_from_start_to_complete(graph: LineageGraph) -> None:

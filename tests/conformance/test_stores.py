@@ -15,7 +15,7 @@ def test_every_test_with_a_graph_runs_on_every_store(request: pytest.FixtureRequ
     for item in request.session.items:
         if isinstance(item, pytest.Function) and "store_uri" in item.fixturenames:
             name = f"{item.path}::{item.originalname}"
-            stores_of.setdefault(name, set()).add(item.callspec.params["store_uri"])
+            stores_of.setdefault(name, set()).add(str(item.callspec.params["store_uri"]))
     assert stores_of
     assert {name: held for name, held in stores_of.items() if held != set(STORES)} == {}
 

@@ -138,4 +138,4 @@ def _told(event: Event) -> str:
 
 
 def _ref(ref: dict[str, Any]) -> str:
-    return ref["name"] + (f" {ref['facets']}" if ref["facets"] else "")
+    return str(ref["name"]) + (f" {ref['facets']}" if ref["facets"] else "")

@@ -5,7 +5,7 @@ It shares nothing with the product but the digest that orders events of one time
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -254,11 +254,16 @@ class Reference:
             is_living(other, self.written.get(other)) for other in self.group[name]
         )
 
-    def counting(self, runs: list[Run], among: Callable[[Run], bool] = lambda run: True) -> list[tuple[Run, str]]:
+    def counting(self, runs: list[Run], columns_of: Name | None = None) -> list[tuple[Run, str]]:
         """Of the runs that wrote an output, those that decide it, and how (design 5, ``current``).
 
-        With ``among`` the latest of those only; whether the job ever succeeded is still asked of all of them.
+        With ``columns_of`` the latest that sent column lineage for it; whether the job ever succeeded is still asked
+        of all of them.
         """
+
+        def among(run: Run) -> bool:
+            return columns_of is None or run.columns(columns_of) is not None
+
         good = [run for run in runs if run.succeeded is not None and among(run)]
         running = [(run, "running") for run in runs if run.end is None and among(run)]
         if not good:
@@ -296,7 +301,7 @@ class Reference:
                 if self.lives(output, run.writes[output].at):
                     for source in run.sources(output):
                         add(source, job, output, how)
-            for run, how in self.counting(runs, lambda run, output=output: run.columns(output) is not None):
+            for run, how in self.counting(runs, columns_of=output):
                 # What only column lineage names has no other evidence, so it stays as long as that counts.
                 if self.lives(output, run.writes[output].at) and run.columns(output):
                     for source in run.sources(output) - run.inputs:
@@ -313,15 +318,20 @@ class Reference:
         }
 
     def column_edges(self) -> set[ColumnEdge]:
-        """Every column edge of an output with current pairs, by the names that events used."""
-        return {
-            (source, column, output, out)
-            for (_, output), runs in self.outputs().items()
-            if any(self.lives(output, run.writes[output].at) for run, _ in self.counting(runs))
-            for run, _ in self.counting(runs, lambda run, output=output: run.columns(output) is not None)
-            if self.lives(output, run.writes[output].at)
-            for source, column, out in run.columns(output) or ()
-        }
+        """Every column edge of an output with current lineage, by the names that events used."""
+        found: set[ColumnEdge] = set()
+        for (_, output), runs in self.outputs().items():
+            with_columns = [
+                run for run, _ in self.counting(runs, columns_of=output) if self.lives(output, run.writes[output].at)
+            ]
+            decided = any(self.lives(output, run.writes[output].at) for run, _ in self.counting(runs))
+            if decided or any(run.sources(output) - run.inputs for run in with_columns if run.columns(output)):
+                found |= {
+                    (source, column, output, out)
+                    for run in with_columns
+                    for source, column, out in run.columns(output) or ()
+                }
+        return found
 
 
 def _any_explicit(write: Write) -> bool:

@@ -111,6 +111,10 @@ def test_an_answer_to_some_depth_is_the_beginning_of_a_deeper_one(
                 assert cut.complete == (not cut.frontier) == (not cut.truncated_by)
 
 
+def bounded(limit: str, most: int) -> Bounds:
+    return Bounds(depth=most) if limit == "depth" else Bounds(nodes=most)
+
+
 limits = st.tuples(st.sampled_from(("depth", "nodes")), st.integers(1, 4))
 
 
@@ -123,7 +127,7 @@ def test_an_answer_and_the_expansion_of_its_frontier_are_the_unlimited_answer(
     with closing(graph_of(history)) as graph:
         for node in known(graph, [*TABLES, *JOB_NODES]):
             question = getattr(graph, direction)
-            whole, cut = question(node, scope), question(node, scope, Bounds(**dict([limit])))
+            whole, cut = question(node, scope), question(node, scope, bounded(*limit))
             found = {item.id for item in cut} | {item.id for name in cut.frontier for item in question(name, scope)}
             assert found - own_ids(whole) == {item.id for item in whole} - own_ids(whole)
             check_limits(whole, cut, limit[0])
@@ -139,7 +143,7 @@ def test_an_answer_about_a_column_and_the_expansion_of_its_frontier_are_the_unli
     with closing(graph_of(history)) as graph:
         for node in known(graph, COLUMNS):
             question = getattr(graph, direction)
-            whole, cut = question(node, scope), question(node, scope, Bounds(**dict([limit])))
+            whole, cut = question(node, scope), question(node, scope, bounded(*limit))
             more = [item for name in cut.frontier for item in question(name, scope)]
             exact = all(name.startswith("datasetField:") for name in cut.frontier)
             found, wanted = ({item.id if exact else item.name for item in items} for items in ([*cut, *more], whole))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from lineage_graph import Asked, LineageGraph, NotFound, Scope
@@ -70,7 +70,7 @@ def test_order_repetition_and_batching_leave_no_trace(history: list[Event], chan
         assert list(answers_of(other, QUESTIONS)) == list(answers_of(one, QUESTIONS))
 
 
-@settings(max_examples=EXAMPLES // 20 or 25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=EXAMPLES // 20 or 25, deadline=None)
 @given(histories, st.randoms(use_true_random=False))
 def test_neo4j_holds_exactly_what_the_embedded_store_holds(
     neo4j_uri: str, history: list[Event], chance: random.Random

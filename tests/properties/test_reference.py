@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import networkx as nx
 from hypothesis import given, note, settings
 
 from lineage_graph import LineageGraph, Scope
-from lineage_graph.cut import Cutter
+from lineage_graph.cut import Cutter, NodeId
 from tests.events_builder import NAMESPACE, Event
 from tests.properties.histories import DATASETS, EXAMPLES, histories, told
 from tests.properties.reference import MATTERS, ColumnEdge, Pair, Reference
@@ -27,7 +28,7 @@ def pairs_of(graph: LineageGraph, scope: Scope) -> dict[Pair, str]:
     return found
 
 
-def _names(cut, node) -> frozenset[str]:
+def _names(cut: nx.MultiDiGraph[NodeId], node: NodeId) -> frozenset[str]:
     return frozenset(member.key[1] for member in cut.nodes[node]["members"])
 
 
