@@ -8,7 +8,7 @@ from typing import Any, Literal
 from lineage_graph.cut import Cut, CutGraph, Cutter, NodeId, TruncatedBy, mapping_digests
 from lineage_graph.elements import evidence_properties
 from lineage_graph.events import format_time
-from lineage_graph.model import NO_JOB, ColumnMapping, ColumnSource, Evidence, JobKey
+from lineage_graph.model import NO_JOB, ColumnMapping, ColumnSource, Evidence, JobKey, Transformation
 from lineage_graph.nodes import text_id
 from lineage_graph.questions.answers import GraphAnswer, GraphEdge, GraphNode
 from lineage_graph.questions.lineage import Bounds, Details, walk
@@ -134,34 +134,27 @@ class _Drawing:
             if made_by == NO_JOB or len(flows_of_job[made_by]) > 1:
                 yield said.edge("FEEDS", near, far, made_by)
 
-    def column_edges(self, only: Any) -> list[GraphEdge]:
+    def column_edges(self, only: Any) -> Iterator[GraphEdge]:
         """DERIVES and INFLUENCES of all outputs drawn; with ``only`` just those between these columns."""
-        edges: dict[tuple[str, str, str, str], GraphEdge] = {}
+        said: dict[tuple[str, NodeId, NodeId, JobKey], _Said] = {}
         for _, far, data in self.cut.edges(data=True):
             if far[0] != "dataset" or far not in self._datasets:
                 continue
             for digest, counted in data.get("mappings", {}).items():
                 if digest not in self.mappings:
                     continue
-                more = evidence_properties(data["uses"][digest].evidence()) | {
-                    "job": text_id(("job", *data["output"][0])),
-                    "in_latest_execution": counted.in_latest_execution,
-                }
+                evidence = data["uses"][digest].evidence()
                 for kind, source, target in _column_pairs(self.mappings[digest], far):
                     start = self._column(source)
                     if only is None:
                         self._draw(start, target)
                     elif start not in only or (target[0] == "column" and target not in only):
                         continue
-                    edge = GraphEdge(
-                        type=kind,
-                        source=text_id(start),
-                        target=text_id(target),
-                        transformations=[t._asdict() for t in source.transformations],
-                        **more,
-                    )
-                    edges[kind, edge.source, edge.target, edge.job or ""] = edge
-        return list(edges.values())
+                    edge = said.setdefault((kind, start, target, data["output"][0]), _Said())
+                    edge.add(evidence, None, counted.in_latest_execution)
+                    edge.transformations.update(source.transformations)
+        for (kind, start, target, job), edge in said.items():
+            yield edge.edge(kind, start, target, job)
 
     def _column(self, source: ColumnSource) -> NodeId:
         return ("column", *self.names.canonical(source.dataset), source.field)
@@ -191,6 +184,7 @@ class _Said:
         self.evidence: Evidence | None = None
         self.rule: Literal["explicit", "column", "product"] | None = None
         self.latest = False
+        self.transformations: set[Transformation] = set()
 
     def add(self, evidence: Evidence | None, rule: Any, latest: bool) -> None:
         if evidence is not None:
@@ -207,5 +201,6 @@ class _Said:
             job=text_id(("job", *job)) if job and job != NO_JOB else None,
             rule=self.rule,
             in_latest_execution=self.latest,
+            transformations=[transformation._asdict() for transformation in sorted(self.transformations)],
             **(evidence_properties(self.evidence) if self.evidence else {}),
         )

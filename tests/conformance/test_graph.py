@@ -6,7 +6,7 @@ import pytest
 
 from lineage_graph import BadRequest, Bounds, LineageGraph
 from tests.asking import EVER, NOW, column, edges, job, short, table
-from tests.events_builder import PRODUCER, dataset, declare, describe, run, run_id
+from tests.events_builder import PRODUCER, Ref, dataset, declare, describe, run, run_id
 
 HOUR_GLASS = [
     run("in1", ["a"], ["m"], at=1),
@@ -87,7 +87,7 @@ def test_feeds_edges_tell_which_output_of_a_job_comes_from_which_input(graph: Li
 
 def test_the_rule_of_a_feeds_edge_says_what_it_comes_from(graph: LineageGraph) -> None:
     facet = {"lineage": {"inputs": [{"namespace": "shop", "name": "a", "type": "DATASET"}]}}
-    out = [dataset("x", facets=facet), "y", "z"]
+    out: list[Ref] = [dataset("x", facets=facet), "y", "z"]
     graph.ingest(
         [run("job", ["a", "b"], out, at=1, columns={"y": {"c": ["b.c"]}}), run("end", ["x", "y", "z"], ["all"], at=2)]
     )
@@ -189,3 +189,16 @@ def test_the_evidence_of_an_edge_is_that_of_all_runs_that_said_so(graph: Lineage
     graph.ingest([run("mix", ["a"], ["c"], at=1), run("mix", ["b"], ["c"], at=2), run("mix", ["a"], ["d"], at=3)])
     edge = next(e for e in graph.graph(table("c"), EVER).edges if e.type == "WRITES" and short(e.target) == "c")
     assert (edge.first_seen, edge.last_seen) == ("2026-01-01T00:01:00Z", "2026-01-01T00:02:00Z")
+
+
+def test_a_column_edge_tells_all_transformations_and_all_evidence_of_it(graph: LineageGraph) -> None:
+    graph.ingest(
+        [
+            run("mix", ["a"], ["b"], at=1, columns={"b": {"y": ["a.x IDENTITY"]}}),
+            run("mix", ["a"], ["b"], at=2, columns={"b": {"y": ["a.x AGGREGATION"]}}),
+        ]
+    )
+    (edge,) = [e for e in graph.graph(table("b"), EVER, level="column").edges if e.type == "DERIVES"]
+    assert [said["subtype"] for said in edge.transformations] == ["AGGREGATION", "IDENTITY"]
+    assert (edge.first_seen, edge.last_seen) == ("2026-01-01T00:01:00Z", "2026-01-01T00:02:00Z")
+    assert edge.in_latest_execution
