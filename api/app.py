@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 
 from lineage_graph.api import health, ingest, problems, questions
+from lineage_graph.api.answering import Workers
 from lineage_graph.api.writer import Writer
 from lineage_graph.graph import LineageGraph
 
@@ -23,9 +24,11 @@ def create_app(graph: LineageGraph) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.writer = Writer(graph)
         app.state.writer.start()
+        app.state.workers = Workers(graph)
         try:
             yield
         finally:
+            app.state.workers.stop()
             app.state.writer.stop()
 
     app = FastAPI(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
+from lineage_graph.api.answering import Workers
 from lineage_graph.errors import LineageError
 from lineage_graph.events import canonical
 from lineage_graph.graph import LineageGraph
@@ -21,6 +22,11 @@ _HOME = """<!doctype html><html lang="en"><meta charset="utf-8"><title>lineage-g
 <li><a href="/readyz">Is it ready?</a></li></ul></html>"""
 
 
+def _merged(graph: LineageGraph) -> int:
+    graph.store.ping()
+    return graph.store.applied
+
+
 @router.get("/", response_class=HTMLResponse, include_in_schema=False)
 def home(request: Request) -> str:
     scheme = request.url.scheme
@@ -35,19 +41,18 @@ async def healthz() -> dict[str, str]:
 
 
 @router.get("/readyz")
-def readyz(request: Request) -> Response:
+async def readyz(request: Request) -> Response:
     """Ready to take events and to answer; 503 says which part is not. ``lag`` counts events not in the graph yet."""
-    graph: LineageGraph = request.app.state.graph
+    workers: Workers = request.app.state.workers
     parts: dict[str, str] = {}
     kept = merged = None
     try:
-        kept = graph.journal.last_offset
+        kept = await workers.check("journal", lambda graph: graph.journal.last_offset)
         parts["journal"] = "ok"
     except LineageError:
         parts["journal"] = "cannot be read"
     try:
-        graph.store.ping()
-        merged = graph.store.applied
+        merged = await workers.check("store", _merged)
         parts["store"] = "ok"
     except LineageError as error:
         parts["store"] = str(error)

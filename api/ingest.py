@@ -80,14 +80,20 @@ async def batch(request: Request) -> Response:
         else:
             taken.append((event, part))
     writer: Writer = request.app.state.writer
+    new: list[bool] = []
     try:
         if taken:
-            await writer.take(taken)
+            new, _ = await writer.take(taken)
     except Full:
         return problem(_FULL, "the journal is behind; send the batch again in a second")
     if failed:
         await asyncio.to_thread(_refuse, graph, failed)
-    summary = {"received": len(parts), "successful": len(taken), "failed": len(failed)}
+    summary = {
+        "received": len(parts),
+        "successful": len(taken),
+        "duplicates": new.count(False),
+        "failed": len(failed),
+    }
     answer: dict[str, Any] = {"status": "partial_success" if failed else "success", "summary": summary}
     if failed:
         answer["failed_events"] = [

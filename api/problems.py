@@ -68,6 +68,8 @@ def of_error(error: LineageError) -> Response:
         return problem(kind._replace(status=status), str(error), field=error.path)
     if isinstance(error, BadRequest):
         return problem(kind, str(error), field=error.parameter)
+    if isinstance(error, NotFound) and error.lag:
+        return problem(kind, str(error), lag=error.lag)
     if isinstance(error, Ambiguous):
         return problem(kind, str(error), readings=list(error.readings))
     if isinstance(error, JournalError):

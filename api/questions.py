@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -48,7 +49,7 @@ class Question(NamedTuple):
     bounds: Bounds
 
 
-def question(
+def drawing(
     node: Annotated[
         str | None,
         Query(
@@ -73,63 +74,68 @@ def question(
     nodes: Annotated[
         int, Query(ge=1, le=1_000_000, description="Nodes reached before the answer is cut, and says so.")
     ] = 10_000,
-    limit: Annotated[int, Query(ge=1, le=10_000, description="Items of one page.")] = 1_000,
-    cursor: Annotated[str | None, Query(description="The next of the page before.")] = None,
     all: Annotated[bool, Query(description="Everything ever seen, not only what holds now.")] = False,
     window: Annotated[
         str | None,
         Query(description="Also what successful runs reported this long before the latest.", examples=["P7D"]),
     ] = None,
+) -> Question:
+    """Parameters that all questions about a node share."""
+    return Question(
+        Asked(node, namespace, name, field, type), Scope.parse(everything=all, window=window), Bounds(depth, nodes)
+    )
+
+
+Drawing = Annotated[Question, Depends(drawing)]
+
+
+def listing(
+    asking: Drawing,
+    limit: Annotated[int, Query(ge=1, le=10_000, description="Items of one page.")] = 1_000,
+    cursor: Annotated[str | None, Query(description="The next of the page before.")] = None,
     only: Annotated[
         list[Literal["dataset", "job", "column"]] | None, Query(description="Kinds of items to list; all when absent.")
     ] = None,
     column_only: Annotated[bool, Query(description="List datasets that only column lineage names.")] = True,
 ) -> Question:
-    """Parameters that the questions share."""
-    return Question(
-        Asked(node, namespace, name, field, type),
-        Scope.parse(everything=all, window=window),
-        Bounds(depth, nodes, limit, cursor, tuple(only or ()), column_only),
-    )
+    """Those of the questions whose answer is a list."""
+    bounds = asking.bounds._replace(limit=limit, cursor=cursor, only=tuple(only or ()), column_only=column_only)
+    return asking._replace(bounds=bounds)
 
 
-Asking = Annotated[Question, Depends(question)]
+Listing = Annotated[Question, Depends(listing)]
 Known = [Depends(only_known_parameters)]
 
 
-def _answer(answer: BaseModel) -> Response:
-    return Response(answer.model_dump_json(), media_type="application/json")
-
-
-def _graph(request: Request) -> LineageGraph:
-    graph: LineageGraph = request.app.state.graph
-    return graph
+async def _answer(request: Request, question: Callable[[LineageGraph], BaseModel]) -> Response:
+    answer = await request.app.state.workers.question(lambda graph: question(graph).model_dump_json())
+    return Response(answer, media_type="application/json")
 
 
 @router.get("/impact", response_model=Answer, dependencies=Known)
-def impact(request: Request, asking: Asking) -> Response:
+async def impact(request: Request, asking: Listing) -> Response:
     """What depends on a node: every dataset, column and job downstream."""
-    return _answer(_graph(request).impact(asking.asked, asking.scope, asking.bounds))
+    return await _answer(request, lambda graph: graph.impact(*asking))
 
 
 @router.get("/upstream", response_model=Answer, dependencies=Known)
-def upstream(request: Request, asking: Asking) -> Response:
+async def upstream(request: Request, asking: Listing) -> Response:
     """Where a node comes from: every dataset, column and job upstream."""
-    return _answer(_graph(request).upstream(asking.asked, asking.scope, asking.bounds))
+    return await _answer(request, lambda graph: graph.upstream(*asking))
 
 
 @router.get("/graph", response_model=GraphAnswer, dependencies=Known)
-def graph(
+async def graph(
     request: Request,
-    asking: Asking,
+    asking: Drawing,
     level: Annotated[Literal["dataset", "column"], Query(description="How fine to draw.")] = "dataset",
 ) -> Response:
     """Nodes and edges around a node, both ways, for drawing."""
-    return _answer(_graph(request).graph(asking.asked, asking.scope, asking.bounds, level))
+    return await _answer(request, lambda graph: graph.graph(*asking, level))
 
 
 @router.get("/search", response_model=SearchAnswer, dependencies=Known)
-def search(
+async def search(
     request: Request,
     q: Annotated[str, Query(description="A part of a name; case is ignored, _ and % stand for themselves.")],
     type: Annotated[Literal["dataset", "job"] | None, Query(description="Only datasets, or only jobs.")] = None,
@@ -139,11 +145,11 @@ def search(
 ) -> Response:
     """Datasets and jobs by a part of their name."""
     kinds = ("dataset", "job") if type is None else (type,)
-    return _answer(_graph(request).search(q, kinds, namespace, limit, cursor))
+    return await _answer(request, lambda graph: graph.search(q, kinds, namespace, limit, cursor))
 
 
 @router.get("/jobs/runs/{id:path}", tags=["Marquez"], dependencies=Known)
-def run(
+async def run(
     request: Request,
     id: Annotated[str, Path(description="The run id, in any spelling that was sent.")],
     namespace: Annotated[str | None, Query(description="Namespace of its job, where two jobs sent the id.")] = None,
@@ -155,7 +161,8 @@ def run(
         job = namespace, name
     elif namespace is not None or name is not None:
         raise BadRequest("name" if name is None else "namespace", "is missing: a job is its namespace and its name")
-    return Response(canonical(_shown(_graph(request).run(id, job))), media_type="application/json")
+    shown = await request.app.state.workers.question(lambda graph: canonical(_shown(graph.run(id, job))))
+    return Response(shown, media_type="application/json")
 
 
 def _shown(run: Run) -> dict[str, Any]:

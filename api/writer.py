@@ -31,6 +31,9 @@ _ANSWER_WITHIN = 3.0
 _TRY_AGAIN, _TRY_AGAIN_AT_MOST = 1.0, 15.0
 """Seconds from one attempt to bring the graph up to the journal to the next, twice as long after each that failed."""
 
+_END_WITHIN = 30.0
+"""Seconds that the end waits for a merge under way."""
+
 
 class Full(Exception):
     """More waits than the writer may hold; the client should come again."""
@@ -76,8 +79,11 @@ class Writer:
         with self._news:
             self._stopping = True
             self._news.notify_all()
-        for thread in self._threads:
-            thread.join()
+        keeping, merging = self._threads
+        keeping.join()
+        merging.join(_END_WITHIN)
+        if merging.is_alive():
+            log.warning("the store does not answer; what it lacks is merged from the journal at the next start")
 
     async def take(self, pairs: list[tuple[Event, bytes]]) -> tuple[list[bool], bool]:
         """Have events written: whether each was new, and whether they are in the graph already.

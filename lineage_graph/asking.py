@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Parameters = dict[str, Any]
 _SECONDS = 30.0
 _LONGEST_WAIT = 30
+_PAGE = 10_000
 
 
 class Target(Protocol):
@@ -32,7 +33,7 @@ class Server:
         self.url = url.rstrip("/")
 
     def ask(self, question: str, parameters: Parameters) -> dict[str, Any]:
-        given = {name: _text(value) for name, value in parameters.items() if value not in (None, False, ())}
+        given = {name: _text(value) for name, value in parameters.items() if value not in (None, ())}
         return self.request("GET", f"/api/v1/{question}", params=given)
 
     def request(self, method: str, path: str, tries: int = 1, **more: Any) -> dict[str, Any]:
@@ -66,7 +67,7 @@ class Server:
 
 
 def _text(value: Any) -> Any:
-    return "true" if value is True else value
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def _error(url: str, response: httpx.Response) -> LineageError:
@@ -76,7 +77,7 @@ def _error(url: str, response: httpx.Response) -> LineageError:
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return StoreUnavailable(url, f"it answered {response.status_code}")
     if kind == "not-found":
-        return NotFound(detail.removesuffix(" is not known"))
+        return NotFound(detail.partition(" is not known")[0], int(problem.get("lag", 0)))
     if kind == "ambiguous":
         return Ambiguous(detail.partition(" can be read as ")[0], problem.get("readings", ()))
     if response.status_code < 500:
@@ -98,28 +99,31 @@ class Local:
 
         if question == "search":
             kinds = (parameters["type"],) if parameters.get("type") else ("dataset", "job")
-            found = self.graph.search(
-                parameters["q"], kinds, parameters.get("namespace"), parameters["limit"], parameters.get("cursor")
-            )
-            return found.model_dump(mode="json")
+            given = _given(parameters, "namespace", "limit", "cursor")
+            return self.graph.search(parameters["q"], kinds, **given).model_dump(mode="json")
         get = parameters.get
         asked = Asked(get("node"), get("namespace"), get("name"), get("field"), get("type") or "dataset")
-        scope = Scope.parse(everything=parameters.get("all", False), window=parameters.get("window"))
-        bounds = Bounds(parameters.get("depth"), parameters["nodes"], parameters["limit"], parameters.get("cursor"))
+        scope = Scope.parse(everything=bool(get("all")), window=get("window"))
+        bounds = Bounds(**_given(parameters, *Bounds._fields))
         if question == "graph":
-            level = parameters.get("level") or "dataset"
-            return self.graph.graph(asked, scope, bounds, level).model_dump(mode="json")
+            return self.graph.graph(asked, scope, bounds, get("level") or "dataset").model_dump(mode="json")
         questions: dict[str, Callable[..., Any]] = {"impact": self.graph.impact, "upstream": self.graph.upstream}
         answer: dict[str, Any] = questions[question](asked, scope, bounds).model_dump(mode="json")
         return answer
 
 
-def whole(target: Target, question: str, parameters: Parameters) -> dict[str, Any]:
-    """The answer with the items of all its pages."""
+def _given(parameters: Parameters, *names: str) -> Parameters:
+    return {name: parameters[name] for name in names if parameters.get(name) is not None}
+
+
+def answer_to(target: Target, question: str, parameters: Parameters) -> dict[str, Any]:
+    """The answer with the items of all its pages; with ``limit`` or ``cursor`` among the parameters, of that page."""
+    if _given(parameters, "limit", "cursor"):
+        return target.ask(question, parameters)
+    parameters |= {"limit": _PAGE}
     answer = page = target.ask(question, parameters)
     while page.get("next"):
         page = target.ask(question, parameters | {"cursor": page["next"]})
         answer["items"] += page["items"]
-    if "next" in answer:
-        answer["next"] = None
+    answer["next"] = None
     return answer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shlex
 import signal
 import socket
 import sys
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from rich.console import Console
 
-from lineage_graph.cli_tables import graph_parts, search_parts, write_csv
+from lineage_graph.cli_tables import graph_parts, search_parts, write_hits, write_items
 from lineage_graph.errors import (
     Ambiguous,
     BadRequest,
@@ -64,13 +65,13 @@ def failures() -> Iterator[None]:
 
 def options(*names: str) -> Callable[[F], F]:
     """Shared options, by name."""
+    return lambda function: _with(function, *(_OPTIONS[name] for name in names))
 
-    def decorate(function: F) -> F:
-        for name in reversed(names):
-            function = _OPTIONS[name](function)
-        return function
 
-    return decorate
+def _with(function: F, *decorators: Callable[[F], F]) -> F:
+    for decorate in reversed(decorators):
+        function = decorate(function)
+    return function
 
 
 _OPTIONS: dict[str, Callable[[F], F]] = {
@@ -152,14 +153,18 @@ def listening_on(host: str | None, port: int | None, unsafe_no_auth: bool = Fals
     return listening
 
 
+def url_of(listening: socket.socket) -> str:
+    address, port = listening.getsockname()[:2]
+    return f"http://{f'[{address}]' if ':' in address else address}:{port}"
+
+
 def serve_graph(graph: LineageGraph, listening: socket.socket) -> None:
     """Serve until SIGTERM or Ctrl-C, after which the graph is the caller's to close."""
     import uvicorn
 
     from lineage_graph.api.app import create_app
 
-    address, port = listening.getsockname()[:2]
-    url = f"http://{f'[{address}]' if ':' in address else address}:{port}"
+    url = url_of(listening)
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -184,30 +189,39 @@ def _number(text: str) -> int:
 
 
 def question_options(function: F) -> F:
-    for decorate in reversed(
-        (
-            click.argument("node", required=False),
-            click.option("--namespace", help="With --name, in place of a node id."),
-            click.option("--name", help="Name of the dataset or job."),
-            click.option("--field", help="A column of the dataset."),
-            click.option("--type", type=click.Choice(["dataset", "job"]), help="What --name stands for."),
-            click.option("--depth", type=click.IntRange(min=0), help="Steps from dataset to dataset."),
-            click.option(
-                "--nodes", type=click.IntRange(1, 1_000_000), default=10_000, show_default=True, help="Most nodes."
-            ),
-            click.option(
-                "--limit", type=click.IntRange(1, 10_000), default=1_000, show_default=True, help="Items a page."
-            ),
-            click.option("--all", "all", is_flag=True, help="Everything ever seen, not only what holds now."),
-            click.option("--window", help="Also what successful runs reported this long before, such as P7D."),
-        )
-    ):
-        function = decorate(function)
-    return function
+    return _with(
+        function,
+        click.argument("node", required=False),
+        click.option("--namespace", help="With --name, in place of a node id."),
+        click.option("--name", help="Name of the dataset or job."),
+        click.option("--field", help="A column of the dataset."),
+        click.option("--type", type=click.Choice(["dataset", "job"]), help="What --name stands for."),
+        click.option("--depth", type=click.IntRange(min=0), help="Steps from dataset to dataset."),
+        click.option("--nodes", type=click.IntRange(1, 1_000_000), help="Most nodes.  [default: 10000]"),
+        click.option("--all", "all", is_flag=True, help="Everything ever seen, not only what holds now."),
+        click.option("--window", help="Also what successful runs reported this long before, such as P7D."),
+    )
+
+
+def page_options(function: F) -> F:
+    return _with(
+        function,
+        click.option("--limit", type=click.IntRange(1, 10_000), help="Only a page of so many.  [default: all pages]"),
+        click.option("--cursor", help="Only the page after the one that gave this."),
+    )
+
+
+def list_options(function: F) -> F:
+    return _with(
+        page_options(function),
+        click.option("--only", multiple=True, type=click.Choice(["dataset", "job", "column"]), help="Only these."),
+        click.option("--column-only/--no-column-only", default=None, help="List what only column lineage names."),
+    )
 
 
 @main.command()
 @question_options
+@list_options
 @options("data", "store", "url", "json", "csv")
 def impact(**given: Any) -> None:
     """What depends on NODE: every dataset, column and job downstream.
@@ -219,6 +233,7 @@ def impact(**given: Any) -> None:
 
 @main.command()
 @question_options
+@list_options
 @options("data", "store", "url", "json", "csv")
 def upstream(**given: Any) -> None:
     """Where NODE comes from: every dataset, column and job upstream.
@@ -229,15 +244,15 @@ def upstream(**given: Any) -> None:
 
 
 def _ask(question: str, given: Parameters, nothing: str) -> None:
-    from lineage_graph.asking import whole
+    from lineage_graph.asking import answer_to
 
     as_json, as_csv = given.pop("as_json"), given.pop("as_csv")
     with failures(), asked(given) as target:
-        answer = whole(target, question, given)
+        answer = answer_to(target, question, given)
     if as_json:
         click.echo(json.dumps(answer))
     elif as_csv:
-        write_csv(answer["items"], sys.stdout)
+        write_items(answer["items"], sys.stdout)
     else:
         console = Console()
         parts = [items_table(answer["items"], console.width)] if answer["items"] else []
@@ -296,19 +311,21 @@ def graph(as_json: bool, **given: Any) -> None:
 @click.argument("text")
 @click.option("--type", type=click.Choice(["dataset", "job"]), help="Only datasets, or only jobs.")
 @click.option("--namespace", help="Only in this namespace.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=1_000, show_default=True, help="Hits a page.")
-@options("data", "store", "url", "json")
-def search(text: str, as_json: bool, **given: Any) -> None:
+@page_options
+@options("data", "store", "url", "json", "csv")
+def search(text: str, as_json: bool, as_csv: bool, **given: Any) -> None:
     """Datasets and jobs whose name holds TEXT; case is ignored, _ and % stand for themselves.
 
     Example: lineage-graph search orders --type dataset
     """
-    from lineage_graph.asking import whole
+    from lineage_graph.asking import answer_to
 
     with failures(), target_of(given.pop("data"), given.pop("store"), given.pop("url")) as target:
-        answer = whole(target, "search", {"q": text} | given)
+        answer = answer_to(target, "search", {"q": text} | given)
     if as_json:
         click.echo(json.dumps(answer))
+    elif as_csv:
+        write_hits(answer["items"], sys.stdout)
     else:
         show(Console(), *search_parts(answer, text))
 
@@ -396,6 +413,7 @@ def demo(port: int | None, no_serve: bool, data: Path | None, store: str | None)
         held = stack.enter_context(opened(data, store))
         if not fill(held):
             click.echo(f"{held.journal.place} holds the demo already")
-        tell(held, Console())
+        where = f" --url {url_of(listening)}" if listening else f" --data {shlex.quote(str(data))}" if data else ""
+        tell(held, Console(), where)
         if listening:
             serve_graph(held, listening)

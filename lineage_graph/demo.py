@@ -9,7 +9,7 @@ from lineage_graph.events import digest_of
 from lineage_graph.graph import LineageGraph
 from lineage_graph.questions.lineage import Bounds
 from lineage_graph.sample import EXAMPLES, events
-from lineage_graph.tables import escaped, footer, items_table, show, table
+from lineage_graph.tables import counted, escaped, footer, items_table, show, table
 
 
 def fill(graph: LineageGraph) -> bool:
@@ -27,8 +27,8 @@ def fill(graph: LineageGraph) -> bool:
     return True
 
 
-def tell(graph: LineageGraph, console: Console) -> None:
-    """Print an answer of each kind, and the command that gives it."""
+def tell(graph: LineageGraph, console: Console, where: str) -> None:
+    """Print an answer of each kind, and the command that gives it; ``where`` are the options that say where it is."""
     for question, key, why in (
         ("impact", "impact", "What breaks if this table changes?"),
         ("impact", "column", "Where does this personal column go, and how sure is that?"),
@@ -38,20 +38,22 @@ def tell(graph: LineageGraph, console: Console) -> None:
         ask = graph.impact if question == "impact" else graph.upstream
         answer = ask(node, bounds=Bounds(limit=8)).model_dump(mode="json")
         console.rule(why, align="left")
-        show(console, f"$ lineage-graph {question} '{escaped(node)}'", items_table(answer["items"], console.width))
+        show(
+            console, f"$ lineage-graph {question} '{escaped(node)}'{where}", items_table(answer["items"], console.width)
+        )
         more = answer["total"] - len(answer["items"])
         show(
             console,
-            *footer(answer, "nothing"),
+            *footer(answer | {"next": None}, "nothing"),
             *([f"… the first {len(answer['items'])} of {answer['total']}"] if more else []),
         )
     console.rule("Which tables are about orders?", align="left")
     found = graph.search("orders", ("dataset",), limit=5)
     rows = ((hit.type, hit.namespace, hit.name, hit.last_seen) for hit in found.items)
-    show(console, "$ lineage-graph search orders", table(("", "namespace", "name", "last seen"), rows))
+    show(console, f"$ lineage-graph search orders{where}", table(("", "namespace", "name", "last seen"), rows))
     around = graph.graph(EXAMPLES["upstream"], bounds=Bounds(depth=1))
     console.rule("What lies right around the mart?", align="left")
-    show(console, f"$ lineage-graph graph '{EXAMPLES['upstream']}' --depth 1")
-    show(console, f"{len(around.nodes)} nodes, {len(around.edges)} edges")
+    show(console, f"$ lineage-graph graph '{EXAMPLES['upstream']}' --depth 1{where}")
+    show(console, f"{counted(len(around.nodes), 'node')}, {counted(len(around.edges), 'edge')}")
     edges = ((edge.source, edge.type, edge.target) for edge in around.edges)
     show(console, table(("from", "", "to"), edges))

@@ -38,14 +38,16 @@ class InvalidEvent(LineageError):
 
 
 class NotFound(LineageError):
-    """Raised when a question names a node that no event has spoken of. ``node`` is the id as asked."""
+    """Raised when a question names a node that no event in the graph has spoken of. ``node`` is the id as asked;
+    ``lag`` counts the events that are durable and not in the graph yet, one of which may speak of it."""
 
-    def __init__(self, node: str) -> None:
-        super().__init__(node)
+    def __init__(self, node: str, lag: int = 0) -> None:
+        super().__init__(node, lag)
         self.node = node
+        self.lag = lag
 
     def __str__(self) -> str:
-        return f"{self.node} is not known"
+        return f"{self.node} is not known" + (f"; events not in the graph yet: {self.lag}" if self.lag else "")
 
 
 class Ambiguous(LineageError):

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import networkx as nx
 
 from lineage_graph.cut import NodeId
-from lineage_graph.errors import BadRequest, InvalidEvent, StoreUnavailable
+from lineage_graph.errors import BadRequest, InvalidEvent, NotFound, StoreUnavailable
 from lineage_graph.events import Event, canonical, format_time, parse, read
 from lineage_graph.journal import Appended, Journal, Refused
 from lineage_graph.model import Run
@@ -21,6 +21,7 @@ from lineage_graph.questions.answers import (
     GraphAnswer,
     SearchAnswer,
     SearchHit,
+    Standing,
     cursor_after,
     key_of_cursor,
 )
@@ -153,7 +154,7 @@ class LineageGraph:
     @property
     def lag(self) -> int:
         """Events in the journal that are not in the graph yet. Raises :class:`StoreUnavailable`."""
-        return self.journal.last_offset - self.store.applied
+        return max(0, self.journal.last_offset - self.store.applied)
 
     def _replay(self) -> int:
         merged = 0
@@ -173,12 +174,12 @@ class LineageGraph:
     def impact(self, asked: Asked | str, scope: Scope = _NOW, bounds: Bounds = _ALL) -> Answer:
         """What depends on a node. Raises :class:`NotFound`, :class:`Ambiguous`, :class:`BadRequest`."""
         with self.store.look() as near:
-            return impact(near, self._resolve(near, asked), scope, bounds, self.store.newest_event)
+            return impact(near, self._resolve(near, asked), scope, bounds, self._standing())
 
     def upstream(self, asked: Asked | str, scope: Scope = _NOW, bounds: Bounds = _ALL) -> Answer:
         """Where a node comes from. Raises as :meth:`impact` does."""
         with self.store.look() as near:
-            return upstream(near, self._resolve(near, asked), scope, bounds, self.store.newest_event)
+            return upstream(near, self._resolve(near, asked), scope, bounds, self._standing())
 
     def graph(
         self, asked: Asked | str, scope: Scope = _NOW, bounds: Bounds = _ALL, level: str = "dataset"
@@ -187,7 +188,7 @@ class LineageGraph:
         if level not in ("dataset", "column"):
             raise BadRequest("level", f"is {level!r}; give dataset or column")
         with self.store.look() as near:
-            return graph(near, self._resolve(near, asked), scope, bounds, self.store.newest_event, level)
+            return graph(near, self._resolve(near, asked), scope, bounds, self._standing(), level)
 
     def search(
         self,
@@ -218,7 +219,10 @@ class LineageGraph:
         ]
         more = len(rest) > len(page)
         return SearchAnswer(
-            total=len(found), items=items, next=cursor_after([*closeness(page[-1], text)]) if more else None
+            total=len(found),
+            items=items,
+            next=cursor_after([*closeness(page[-1], text)]) if more else None,
+            **self._standing().shown(),
         )
 
     def run(self, run_id: str, job: tuple[str, str] | None = None) -> Run:
@@ -250,7 +254,13 @@ class LineageGraph:
     def _resolve(self, near: Neighbourhood, asked: Asked | str) -> NodeId:
         asked = Asked(asked) if isinstance(asked, str) else asked
         run_id = run_id_of(asked)
-        return resolve(asked, near, self.store.run_keys(run_id) if run_id else [])
+        try:
+            return resolve(asked, near, self.store.run_keys(run_id) if run_id else [])
+        except NotFound as error:
+            raise NotFound(error.node, self.lag) from error
+
+    def _standing(self) -> Standing:
+        return Standing(self.store.newest_event, self.lag)
 
 
 def _place(cursor: str) -> tuple[int, str, str, str]:

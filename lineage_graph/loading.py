@@ -157,7 +157,9 @@ def into_server(url: str) -> Sink:
         lines = b"\n".join(body.replace(b"\n", b" ").replace(b"\r", b" ") for body in bodies if body.strip())
         headers = {"Content-Type": "application/x-ndjson"}
         answer = server.request("POST", "/api/v1/lineage/batch", _TRIES, content=lines, headers=headers)
-        return int(answer["summary"]["successful"]), 0
+        summary = answer["summary"]
+        known = int(summary.get("duplicates", 0))
+        return int(summary["successful"]) - known, known
 
     return sink
 

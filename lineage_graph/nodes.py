@@ -73,6 +73,9 @@ def _readings(asked: Asked, runs: list[RunKey]) -> Iterator[NodeId]:
         yield _from_parts(asked)
         return
     kind, _, rest = asked.node.partition(":")
+    for part in ("field",) if kind == "run" else ("namespace", "name", "field"):
+        if getattr(asked, part) is not None:
+            raise BadRequest(part, "is given beside node=; give node=, or namespace=, name= and field=")
     if kind == "run":
         yield from (("run", *key) for key in runs if _is_job(asked, key))
         return

@@ -14,7 +14,7 @@ from rich.text import Text
 
 Record = dict[str, Any]
 
-_WIDE = 120
+_WIDE, _ENOUGH = 120, 100
 _SHORT = 12
 """Columns no wider than this are never folded."""
 
@@ -46,10 +46,10 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
 
 
 def items_table(items: list[Record], width: int) -> Table:
-    """One row an item: what it is, how far, how sure, by which job, how its last run ended; with ``width`` characters
-    enough for it, who owns it and how it is tagged."""
+    """One row an item: what it is, how far, how sure, how its last run ended; with ``width`` characters enough for it,
+    by which job, who owns it and how it is tagged."""
     wide = width >= _WIDE
-    jobs = {item["id"]: item["name"] for item in items if item["type"] == "job"}
+    jobs = {item["id"].removeprefix("job:"): item["name"] for item in items if item["type"] == "job"}
     return table(
         ("", "name", "namespace", "depth", "certainty", "by", "owners", "tags", "last run"),
         (
@@ -59,12 +59,13 @@ def items_table(items: list[Record], width: int) -> Table:
                 item["namespace"],
                 str(item["depth"]),
                 item["certainty"],
-                jobs.get(item["via"][-1], item["via"][-1]) if item["via"] and item["type"] != "job" else "",
+                jobs.get(made_by, made_by) if item["type"] != "job" and width >= _ENOUGH else "",
                 ", ".join(item["owners"]) if wide else "",
                 ", ".join(item["tags"]) if wide else "",
                 item["last_run"]["state"] if item["last_run"] else "",
             )
             for item in items
+            for made_by in [item["via"][-1].removeprefix("job:") if item["via"] else ""]
         ),
     )
 
@@ -75,21 +76,36 @@ def named(item: Record) -> str:
     return name + (f" (also {', '.join(other)})" if other else "") + (" [dropped]" if item.get("dropped") else "")
 
 
+def counted(number: int, noun: str) -> str:
+    """Such as ``1 node`` and ``2 nodes``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def footer(answer: Record, nothing: str) -> list[str]:
     """What a table does not show: totals, and everything that was cut or left out."""
-    counts = ", ".join(f"{count} {kind}{'s' if count != 1 else ''}" for kind, count in answer["counts"].items())
+    counts = ", ".join(counted(count, kind) for kind, count in answer["counts"].items())
     lines = [counts if answer["total"] else nothing]
     if answer["column_coverage"] is not None:
         lines.append(f"column lineage was reported for {answer['column_coverage']:.0%} of the outputs crossed")
     if not answer["complete"]:
         lines.append(
             f"not complete: cut by {' and '.join(answer['truncated_by'])}; there is more behind "
-            f"{len(answer['frontier'])} nodes, the first is {answer['frontier'][0]}"
+            f"{counted(len(answer['frontier']), 'node')}, the first is {answer['frontier'][0]}"
         )
     for reason, ids in answer["left_out"].items():
         if ids:
             lines.append(f"left out, {reason.replace('_', ' ')}: {', '.join(ids[:3])}{' …' if len(ids) > 3 else ''}")
-    return [escaped(line) for line in lines]
+    return [escaped(line) for line in (*lines, *standing(answer))]
+
+
+def standing(answer: Record) -> list[str]:
+    """What goes on beyond an answer: its next page, and events that are not in the graph yet."""
+    lines = []
+    if answer.get("next"):
+        lines.append(f"{len(answer['items'])} of {answer['total']} shown; the next page: --cursor {answer['next']}")
+    if answer["lag"]:
+        lines.append(f"events not in the graph yet: {answer['lag']}")
+    return lines
 
 
 def show(console: Console, *parts: Table | str) -> None:

@@ -5,17 +5,28 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from lineage_graph.cut import TruncatedBy
 from lineage_graph.errors import BadRequest
+from lineage_graph.events import format_time
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True)
+
+
+class Standing(NamedTuple):
+    """How far the graph is: its newest event time, and how many events of the journal are not in it yet."""
+
+    newest: int | None
+    lag: int
+
+    def shown(self) -> dict[str, Any]:
+        return {"newest_event": None if self.newest is None else format_time(self.newest), "lag": self.lag}
 
 
 class Name(_Part):
@@ -104,6 +115,7 @@ class Answer(_Part):
         float | None, Field(description="Share of the outputs crossed that reported column lineage.")
     ] = None
     newest_event: Annotated[str | None, Field(description="The newest event time in the graph.")] = None
+    lag: Annotated[int, Field(description="Events taken that are not in the graph yet.")] = 0
     total: Annotated[int, Field(description="Items of all pages.")]
     counts: Annotated[dict[str, int], Field(description="Items of all pages by type.")] = {}
     left_out: LeftOut = LeftOut()
@@ -162,6 +174,7 @@ class GraphAnswer(_Part):
     frontier: list[str] = []
     column_coverage: float | None = None
     newest_event: str | None = None
+    lag: int = 0
     total: int
     nodes: list[GraphNode]
     edges: list[GraphEdge]
@@ -179,6 +192,8 @@ class SearchAnswer(_Part):
     total: int
     items: list[SearchHit]
     next: str | None = None
+    newest_event: str | None = None
+    lag: int = 0
 
 
 def cursor_after(key: list[Any]) -> str:

@@ -7,10 +7,9 @@ from typing import Any, Literal
 
 from lineage_graph.cut import Cut, CutGraph, Cutter, NodeId, TruncatedBy, mapping_digests
 from lineage_graph.elements import evidence_properties
-from lineage_graph.events import format_time
 from lineage_graph.model import NO_JOB, ColumnMapping, ColumnSource, Evidence, JobKey, Transformation
 from lineage_graph.nodes import text_id
-from lineage_graph.questions.answers import GraphAnswer, GraphEdge, GraphNode
+from lineage_graph.questions.answers import GraphAnswer, GraphEdge, GraphNode, Standing
 from lineage_graph.questions.lineage import Bounds, Details, walk
 from lineage_graph.questions.reach import Reach
 from lineage_graph.scope import Scope
@@ -18,7 +17,7 @@ from lineage_graph.store import Neighbourhood
 
 
 def graph(
-    near: Neighbourhood, node: NodeId, scope: Scope, bounds: Bounds, newest: int | None, level: str
+    near: Neighbourhood, node: NodeId, scope: Scope, bounds: Bounds, standing: Standing, level: str
 ) -> GraphAnswer:
     """Nodes up to ``bounds.depth`` steps away each way, and the edges between them.
 
@@ -55,7 +54,7 @@ def graph(
         else up.coverage
         if down.coverage is None
         else min(up.coverage, down.coverage),
-        newest_event=format_time(newest) if newest is not None else None,
+        **standing.shown(),
         total=len(drawing.depths),
         nodes=drawing.nodes(details),
         edges=sorted(edges, key=lambda edge: (edge.type, edge.source, edge.target, edge.job or "")),

@@ -19,6 +19,7 @@ from lineage_graph.questions.answers import (
     LeftOut,
     Name,
     Node,
+    Standing,
     cursor_after,
     key_of_cursor,
 )
@@ -36,7 +37,7 @@ class Bounds(NamedTuple):
     limit: int = 1_000
     """Items of one page."""
     cursor: str | None = None
-    types: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
     """Kinds of items to list; empty for all."""
     column_only: bool = True
     """Whether to list datasets that only column lineage names."""
@@ -61,7 +62,7 @@ def start_of(node: NodeId, near: Neighbourhood, downstream: bool, scope: Scope) 
 
 
 def lineage(
-    near: Neighbourhood, node: NodeId, downstream: bool, scope: Scope, bounds: Bounds, newest: int | None
+    near: Neighbourhood, node: NodeId, downstream: bool, scope: Scope, bounds: Bounds, standing: Standing
 ) -> Answer:
     """One page of everything downstream or upstream of a node that exists."""
     cutter = Cutter(near, scope)
@@ -77,7 +78,7 @@ def lineage(
         truncated_by=cut.truncated_by if reach.frontier else [],
         frontier=[text_id(name) for name in reach.frontier],
         column_coverage=reach.coverage,
-        newest_event=format_time(newest) if newest is not None else None,
+        **standing.shown(),
         total=len(items),
         counts=dict(sorted(Counter(item.node[0] for item in items).items())),
         left_out=left_out,
@@ -121,7 +122,7 @@ def _listed(
     """Leave out what a current answer does not list, and say so: dropped datasets, and column-only ones on request."""
     items, dropped, column_only = [], [], []
     for item in reached:
-        if bounds.types and item.node[0] not in bounds.types:
+        if bounds.only and item.node[0] not in bounds.only:
             continue
         if item.node[0] != "job":
             members = cutter.names.members[item.node[1], item.node[2]]

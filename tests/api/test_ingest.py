@@ -140,12 +140,12 @@ def test_a_run_id_that_is_no_uuid_means_the_same_run_each_time(client: httpx.Cli
 def test_a_batch_takes_the_good_and_tells_the_bad_by_index(client: httpx.Client) -> None:
     (folder,) = REPORTS.glob("11-*")
     batch = (folder / "batch.json").read_bytes()
-    for _ in range(2):
+    for known in (0, 2):
         answer = client.post("/api/v1/lineage/batch", content=batch, headers={"Content-Type": "application/json"})
         assert answer.status_code == 200
         result = answer.json()
         assert result["status"] == "partial_success"
-        assert result["summary"] == {"received": 3, "successful": 2, "failed": 1}
+        assert result["summary"] == {"received": 3, "successful": 2, "duplicates": known, "failed": 1}
         assert [(f["index"], f["retriable"]) for f in result["failed_events"]] == [(1, False)]
     settle(client)
     found = client.get("/api/v1/search", params={"q": "lab.", "type": "dataset"}).json()["items"]
@@ -158,7 +158,7 @@ def test_a_batch_may_be_one_event_a_line(embedded: httpx.Client) -> None:
         "/api/v1/lineage/batch", content=gzip.compress(lines),
         headers={"Content-Type": "application/x-ndjson", "Content-Encoding": "gzip"},
     )  # fmt: skip
-    assert answer.json()["summary"] == {"received": 3, "successful": 2, "failed": 1}
+    assert answer.json()["summary"] == {"received": 3, "successful": 2, "duplicates": 0, "failed": 1}
 
 
 @pytest.mark.parametrize("sent", [b"{", b"{}", b'"x"', b""])
@@ -187,7 +187,7 @@ def test_parallel_events_on_the_same_nodes_are_all_taken(client: httpx.Client, r
 def test_a_batch_of_bad_events_only_is_told_event_by_event(embedded: httpx.Client) -> None:
     answer = embedded.post("/api/v1/lineage/batch", content=b"[{}, null]")
     assert answer.status_code == 200
-    assert answer.json()["summary"] == {"received": 2, "successful": 0, "failed": 2}
+    assert answer.json()["summary"] == {"received": 2, "successful": 0, "duplicates": 0, "failed": 2}
     assert [failure["index"] for failure in answer.json()["failed_events"]] == [0, 1]
 
 
@@ -195,7 +195,7 @@ def test_a_batch_larger_than_one_write_is_taken_whole() -> None:
     lines = b"\n".join(body(at=number) for number in range(1_200))
     with LineageGraph.open(None) as graph, serving(graph) as url, httpx.Client(base_url=url, timeout=30) as client:
         answer = client.post("/api/v1/lineage/batch", content=lines, headers={"Content-Type": "application/x-ndjson"})
-        assert answer.json()["summary"] == {"received": 1_200, "successful": 1_200, "failed": 0}
+        assert answer.json()["summary"] == {"received": 1_200, "successful": 1_200, "duplicates": 0, "failed": 0}
         assert graph.journal.count == 1_200
         assert writes(graph) >= 3
         settle(client)

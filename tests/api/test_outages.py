@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from lineage_graph import LineageGraph
-from lineage_graph.api import writer
+from lineage_graph.api import answering, writer
 from tests.api.conftest import serving, settle
 from tests.api.test_ingest import body, is_problem, names, post
 from tests.events_builder import run
@@ -29,14 +29,20 @@ def report(number: int) -> bytes:
 
 
 @contextmanager
-def forwarding(listening: socket.socket, uri: str) -> Iterator[None]:
-    """Pass every connection on to a database, as a network does that works again."""
+def forwarding(listening: socket.socket, uri: str) -> Iterator[threading.Event]:
+    """Pass every connection on to a database, as a network does that works again.
+
+    While the event given is cleared, connections stay open and nothing passes.
+    """
     far = urlsplit(uri)
     open_ends: list[socket.socket] = []
+    flowing = threading.Event()
+    flowing.set()
 
     def pump(source: socket.socket, sink: socket.socket) -> None:
         with suppress(OSError):
             while data := source.recv(1 << 16):
+                flowing.wait()
                 sink.sendall(data)
         with suppress(OSError):
             sink.shutdown(socket.SHUT_WR)
@@ -54,8 +60,9 @@ def forwarding(listening: socket.socket, uri: str) -> Iterator[None]:
     thread = threading.Thread(target=accept, daemon=True)
     thread.start()
     try:
-        yield
+        yield flowing
     finally:
+        flowing.set()
         listening.shutdown(socket.SHUT_RDWR)
         thread.join(10)
         for end in (*open_ends, listening):
@@ -90,6 +97,54 @@ def test_events_are_taken_while_the_store_is_away_and_merged_when_it_is_back(neo
         with forwarding(listening, neo4j_uri):
             settle(client)
             assert names(client, "impact", "orders") == {"report 0", "report 1", "report 2"}
+
+
+def test_a_store_that_hangs_delays_nobody_for_long(neo4j_uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answering, "_ANSWER_WITHIN", 1.0)
+    monkeypatch.setattr(answering, "_READY_WITHIN", 0.5)
+    empty_graph(neo4j_uri).close()
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    with (
+        forwarding(listening, neo4j_uri) as flowing,
+        LineageGraph.open(None, f"bolt://127.0.0.1:{listening.getsockname()[1]}") as graph,
+        serving(graph) as url,
+        httpx.Client(base_url=url, timeout=30) as client,
+    ):
+        assert post(client, report(0)).status_code == 201
+        flowing.clear()
+        assert post(client, report(1)).status_code == 202
+        with ThreadPoolExecutor(20) as pool:
+            asked = pool.map(lambda _: client.get("/api/v1/impact?namespace=shop&name=orders"), range(20))
+        for refused in asked:
+            assert refused.status_code == 503
+            assert refused.headers["retry-after"] == "1"
+            assert "no answer within 1 s" in is_problem(refused)["detail"]
+        ready = client.get("/readyz")
+        assert ready.status_code == 503
+        assert ready.json()["journal"] == "ok"
+        assert "no answer within" in ready.json()["store"]
+        assert client.get("/healthz").status_code == 200
+        flowing.set()
+        settle(client)
+        assert names(client, "impact", "orders") == {"report 0", "report 1"}
+
+
+def test_a_server_ends_though_its_store_hangs(neo4j_uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "_END_WITHIN", 1.0)
+    empty_graph(neo4j_uri).close()
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    with forwarding(listening, neo4j_uri) as flowing:
+        with (
+            LineageGraph.open(None, f"bolt://127.0.0.1:{listening.getsockname()[1]}") as graph,
+            serving(graph) as url,
+            httpx.Client(base_url=url, timeout=30) as client,
+        ):
+            flowing.clear()
+            assert post(client, report(1)).status_code == 202
+            events = list(graph.events())
+        assert events == [report(1)]
 
 
 def test_a_journal_that_fails_turns_events_away_for_a_moment() -> None:

@@ -27,7 +27,7 @@ def test_impact_is_a_table_with_totals(folder: Path) -> None:
 
 
 def test_json_is_the_answer_whole(folder: Path) -> None:
-    result = command("impact", "--namespace", "shop", "--name", "orders", "--limit", 1, "--json", folder=folder)
+    result = command("impact", "--namespace", "shop", "--name", "orders", "--json", folder=folder)
     answer = json.loads(result.stdout)
     assert [item["name"] for item in answer["items"]] == ["clean", "first", "report", "second"]
     assert answer["total"] == 4

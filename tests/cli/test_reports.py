@@ -27,8 +27,12 @@ def test_a_table_without_jobs_is_known_and_a_typo_is_not(tmp_path: Path) -> None
 def test_the_number_of_a_wide_answer_is_not_that_of_a_page(tmp_path: Path) -> None:
     command("load", report("47") / "events.ndjson", folder=tmp_path)
     words = ("impact", *WAREHOUSE, "--name", "fan.hub")
-    shown = command(*words, "--limit", 100, folder=tmp_path)
-    assert "1500 datasets" in shown.stdout
+    page = command(*words, "--limit", 100, "--only", "dataset", folder=tmp_path)
+    assert "1500 datasets" in page.stdout
+    assert "100 of 1500 shown; the next page: --cursor " in page.stdout
+    cursor = page.stdout.rpartition("--cursor ")[2].strip()
+    rest = command(*words, "--limit", 10_000, "--only", "dataset", "--cursor", cursor, "--csv", folder=tmp_path)
+    assert len(rest.stdout.splitlines()) == 1 + 1400
     answer = json.loads(command(*words, "--json", folder=tmp_path).stdout)
     names = {item["name"] for item in answer["items"] if item["type"] == "dataset"}
     assert names == {f"fan.o{number:04}" for number in range(1500)}

@@ -215,7 +215,7 @@ def test_a_cursor_that_no_answer_gave_is_refused(graph: LineageGraph) -> None:
 
 def test_only_the_asked_types_are_listed(graph: LineageGraph) -> None:
     graph.ingest(CHAIN)
-    answer = graph.impact(table("t3"), NOW, Bounds(types=("dataset",)))
+    answer = graph.impact(table("t3"), NOW, Bounds(only=("dataset",)))
     assert [item.name for item in answer] == ["t4", "t5"]
     assert answer.counts == {"dataset": 2}
 

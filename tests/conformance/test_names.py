@@ -4,11 +4,34 @@ from __future__ import annotations
 
 import pytest
 
-from lineage_graph import Ambiguous, Asked, BadRequest, LineageGraph
+from lineage_graph import Ambiguous, Asked, BadRequest, LineageGraph, NotFound
+from lineage_graph.events import canonical, parse
 from tests.asking import EVER, column, columns, short, table, tables
 from tests.events_builder import dataset, describe, run, run_id
 
 # -- ids
+
+
+@pytest.mark.parametrize("part", ["namespace", "name", "field"])
+@pytest.mark.parametrize("node", ["dataset:shop:orders", "job:shop:copy", "datasetField:shop:orders:id"])
+def test_an_id_and_parts_of_a_name_are_not_taken_together(graph: LineageGraph, node: str, part: str) -> None:
+    graph.ingest([run("copy", ["orders"], ["report"], at=1)])
+    with pytest.raises(BadRequest, match=f"^{part} is given beside node="):
+        graph.impact(Asked(node, **{part: "orders"}))
+
+
+def test_a_name_that_is_not_known_yet_tells_how_far_behind_the_graph_is(graph: LineageGraph) -> None:
+    graph.ingest([run("copy", ["orders"], ["report"], at=1)])
+    assert graph.impact(table("orders")).lag == 0
+    event = run("sum", ["report"], ["total"], at=2)
+    kept = graph.keep([(parse(event), canonical(event))])
+    with pytest.raises(NotFound, match="events not in the graph yet: 1") as raised:
+        graph.impact(table("total"))
+    assert raised.value.lag == 1
+    for answer in (graph.impact(table("orders")), graph.graph(table("orders")), graph.search("orders")):
+        assert (answer.lag, answer.newest_event) == (1, "2026-01-01T00:01:00Z")
+    graph.apply(kept)
+    assert graph.upstream(table("total")).lag == 0
 
 
 def test_names_that_differ_in_case_slash_or_space_are_different_datasets(graph: LineageGraph) -> None:
