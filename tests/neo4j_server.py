@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+from urllib.parse import urlsplit
 
 import neo4j
 from neo4j.exceptions import DriverError, Neo4jError
@@ -240,6 +241,15 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def _wait_for_end(uri: str) -> None:
+    """Return when nothing listens there any more."""
+    far = urlsplit(uri)
+    with contextlib.suppress(OSError):
+        while True:
+            socket.create_connection((far.hostname or "", far.port or 7687), 10).close()
+            time.sleep(1)
+
+
 def main() -> None:
     """Fetch what a start needs (``--fetch``), or run until interrupted."""
     parser = argparse.ArgumentParser(description="Run a real Neo4j for tests and development.")
@@ -252,7 +262,8 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with running() as uri, contextlib.suppress(KeyboardInterrupt):
         print(f"Neo4j answers on {uri}; Ctrl-C stops it", flush=True)
-        signal.pause()
+        _wait_for_end(uri)
+        sys.exit(f"Neo4j on {uri} has ended")
 
 
 if __name__ == "__main__":
