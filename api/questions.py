@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from lineage_graph.errors import BadRequest
 from lineage_graph.events import canonical, format_time
 from lineage_graph.graph import LineageGraph
-from lineage_graph.model import Run, facet_content
+from lineage_graph.model import Run, contents_of, facet_content
 from lineage_graph.nodes import Asked
 from lineage_graph.questions.answers import Answer, GraphAnswer, SearchAnswer
 from lineage_graph.questions.lineage import Bounds
@@ -185,5 +185,5 @@ def _shown(run: Run) -> dict[str, Any]:
         "args": {},
         "job": {"namespace": run.key[0], "name": run.key[1]},
         "parent": {"id": run.parent[2], "namespace": run.parent[0], "name": run.parent[1]} if run.parent else None,
-        "facets": {name: content for name, (_, _, content) in run.facets.items() if content is not None},
+        "facets": contents_of(run.facets),
     }

@@ -27,6 +27,7 @@ from lineage_graph.model import (
     Run,
     RunKey,
     Schema,
+    facet_content,
     key_of,
 )
 from lineage_graph.projection import Changes, Output, Use
@@ -124,8 +125,7 @@ def run_dataset_rows(run: Run) -> Iterator[tuple[str, Row]]:
     for key, read in run.inputs.items():
         yield "READ", {"start": run_key(run.key), "end": dataset_key(key), "at": format_time(read.last[0])}
     for key, out in run.outputs.items():
-        statistics = out.facets.get("outputStatistics")
-        counted = statistics[2] if statistics and isinstance(statistics[2], dict) else {}
+        counted = facet_content(out.facets, "outputStatistics")
         yield (
             "WROTE",
             {
@@ -236,7 +236,7 @@ def has_column_rows(dataset: Dataset, names: Iterable[str]) -> Iterator[Row]:
 
 def schema_fields(dataset: Dataset) -> tuple[tuple[str, str, str], ...]:
     """Fields of the schema facet as it holds now, nested ones with dotted paths."""
-    return Schema.of(dataset.facet("schema")).fields
+    return Schema.of(dataset.facets).fields
 
 
 def tags_of(entity: Dataset | Job) -> list[str]:

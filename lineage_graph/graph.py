@@ -12,7 +12,7 @@ import networkx as nx
 
 from lineage_graph.cut import NodeId
 from lineage_graph.errors import BadRequest, InvalidEvent, NotFound, StoreUnavailable
-from lineage_graph.events import Event, canonical, format_time, parse, read
+from lineage_graph.events import Event, canonical, format_time, read
 from lineage_graph.journal import Appended, Journal, Refused
 from lineage_graph.model import Run
 from lineage_graph.nodes import Asked, resolve, run_id_of, text_id
@@ -104,10 +104,8 @@ class LineageGraph:
         """
         pairs = []
         for event in events:
-            if isinstance(event, bytes):
-                pairs.append((read(event), event))
-            else:
-                pairs.append((parse(event), canonical(event)))
+            body = event if isinstance(event, bytes) else canonical(event)
+            pairs.append((read(body), body))
         return self.append(pairs)
 
     def append(self, pairs: Sequence[tuple[Event, bytes]]) -> list[Taken]:

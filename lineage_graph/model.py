@@ -18,11 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
+from sys import intern
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import orjson
+
+from lineage_graph.events import decode
 
 DatasetKey: TypeAlias = tuple[str, str]
 """(namespace, name), text exactly as sent."""
@@ -35,8 +38,12 @@ OutputKey: TypeAlias = tuple[JobKey, DatasetKey]
 ExecutionKey: TypeAlias = tuple[JobKey, str]
 """All runs of a job under one parent run, or one run without parent (design 5)."""
 Stamp: TypeAlias = tuple[int, str]
-Facets: TypeAlias = dict[str, tuple[int, str, Any]]
-"""Facet name -> (time, event digest, content); content ``None`` is a facet that was deleted."""
+Facets: TypeAlias = dict[str, tuple[int, str, bytes | None]]
+"""Facet name -> (time, event digest, content as canonical JSON); content ``None`` is a facet that was deleted.
+
+Content is looked at seldom and held for ever, so it is held as text: a tenth of the memory, nothing for a garbage
+collector to follow, and ready to be stored.
+"""
 
 NO_JOB: JobKey = ("", "")
 NOTHING: DatasetKey = ("", "")
@@ -191,10 +198,18 @@ def _one_with(name: DatasetKey, known: Mapping[DatasetKey, Dataset], until: int)
     return reached
 
 
+def contents_of(facets: Facets) -> dict[str, Any]:
+    """All facets as they hold now, by name; deleted ones left out."""
+    return {name: decode(content) for name, (_, _, content) in facets.items() if content is not None}
+
+
 def facet_content(facets: Facets, name: str) -> dict[str, Any]:
     """The facet as it holds now; an empty dict when it is absent, deleted or no object."""
     held = facets.get(name)
-    return held[2] if held is not None and isinstance(held[2], dict) else {}
+    if held is None or held[2] is None or not held[2].startswith(b"{"):
+        return {}
+    content: dict[str, Any] = decode(held[2])
+    return content
 
 
 @dataclass(slots=True)
@@ -444,8 +459,25 @@ class ColumnMapping:
     whole_dataset: tuple[ColumnSource, ...] = ()
 
     @cached_property
+    def content(self) -> bytes:
+        """All of it as JSON, datasets and transformations listed once; equal mappings have equal content."""
+        held = [source for _, sources in self.fields for source in sources]
+        held += self.every_field + self.whole_dataset
+        datasets = sorted({source.dataset for source in held})
+        transformations = sorted({t for source in held for t in source.transformations})
+        place_of = {key: at for at, key in enumerate(datasets)}
+        number_of = {t: at for at, t in enumerate(transformations)}
+
+        def packed(sources: tuple[ColumnSource, ...]) -> list[Any]:
+            return [(place_of[dataset], field, [number_of[t] for t in ts]) for dataset, field, ts in sources]
+
+        fields = [(name, packed(sources)) for name, sources in self.fields]
+        parts = [datasets, transformations, fields, packed(self.every_field), packed(self.whole_dataset)]
+        return orjson.dumps(parts, default=tuple)
+
+    @cached_property
     def digest(self) -> str:
-        return blake2b(orjson.dumps(self.packed(), default=tuple), digest_size=16).hexdigest()
+        return blake2b(self.content, digest_size=16).hexdigest()
 
     @cached_property
     def sources(self) -> tuple[DatasetKey, ...]:
@@ -461,21 +493,19 @@ class ColumnMapping:
         for source in self.every_field + self.whole_dataset:
             yield source.dataset, source.field
 
-    def packed(self) -> list[Any]:
-        return [self.fields, self.every_field, self.whole_dataset]
-
     @classmethod
-    def unpacked(cls, packed: list[Any]) -> ColumnMapping:
-        def source(item: list[Any]) -> ColumnSource:
-            (namespace, name), column, transformations = item
-            return ColumnSource((namespace, name), column, tuple(Transformation(*t) for t in transformations))
+    def of_content(cls, content: bytes | str) -> ColumnMapping:
+        names, described, fields, every_field, whole = orjson.loads(content)
+        datasets: list[DatasetKey] = [(namespace, name) for namespace, name in names]
+        transformations = [Transformation(*t) for t in described]
 
-        fields, every_field, whole = packed
-        return cls(
-            tuple((out, tuple(map(source, sources))) for out, sources in fields),
-            tuple(map(source, every_field)),
-            tuple(map(source, whole)),
-        )
+        def unpacked(packed: list[Any]) -> tuple[ColumnSource, ...]:
+            return tuple(
+                ColumnSource(datasets[at], field, tuple([transformations[number] for number in numbers]))
+                for at, field, numbers in packed
+            )
+
+        return cls(tuple((name, unpacked(sources)) for name, sources in fields), unpacked(every_field), unpacked(whole))
 
 
 class Flow(NamedTuple):
@@ -498,13 +528,21 @@ class Schema(NamedTuple):
     fields: tuple[tuple[str, str, str], ...]
 
     @classmethod
-    def of(cls, facet: Any) -> Schema:
-        """From a schema facet, nested fields with dotted paths; empty where the facet has no fields."""
-        return cls(tuple(_schema_fields(facet.get("fields") if isinstance(facet, dict) else None, "")))
+    def of(cls, facets: Facets) -> Schema:
+        """From the schema facet, nested fields with dotted paths; empty where there is none, or one without fields."""
+        held = facets.get("schema")
+        return _schema_of(held[2]) if held is not None and held[2] is not None else cls(())
 
     @property
     def digest(self) -> str:
         return blake2b(orjson.dumps(self, default=tuple), digest_size=16).hexdigest()
+
+
+@lru_cache(maxsize=4_096)
+def _schema_of(content: bytes) -> Schema:
+    """Read once: the readers of a table and its next runs report the same schema again and again."""
+    facet = decode(content)
+    return Schema(tuple(_schema_fields(facet.get("fields") if isinstance(facet, dict) else None, "")))
 
 
 def _schema_fields(fields: Any, prefix: str) -> Iterator[tuple[str, str, str]]:
@@ -513,7 +551,7 @@ def _schema_fields(fields: Any, prefix: str) -> Iterator[tuple[str, str, str]]:
         if isinstance(name, str) and name:
             kind, description = entry.get("type"), entry.get("description")
             yield (
-                prefix + name,
+                intern(prefix + name),
                 kind if isinstance(kind, str) else "",
                 description if isinstance(description, str) else "",
             )

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from lineage_graph.events import canonical
+from lineage_graph.events import canonical, decode
 from lineage_graph.model import (
     ColumnMapping,
     Dataset,
@@ -31,30 +31,19 @@ from lineage_graph.projection import Choice, Output, Use, Vote
 
 
 def pack(content: Any) -> str:
-    """JSON text with sorted keys; integers of any size stay exact."""
-    try:
-        return orjson.dumps(content, default=_plain, option=orjson.OPT_SORT_KEYS).decode()
-    except TypeError:
-        return canonical(_plain_all(content)).decode()
+    """JSON text with sorted keys."""
+    return orjson.dumps(content, default=_plain, option=orjson.OPT_SORT_KEYS).decode()
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, (tuple, frozenset, set)):
-        return sorted(value) if isinstance(value, (frozenset, set)) else list(value)
+    if isinstance(value, (frozenset, set)):
+        return sorted(value)
+    if isinstance(value, tuple):
+        return list(value)
     raise TypeError
 
 
-def _plain_all(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain_all(part) for key, part in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [_plain_all(part) for part in value]
-    return sorted(value) if isinstance(value, (frozenset, set)) else value
-
-
 def unpack(text: str) -> Any:
-    from lineage_graph.events import decode
-
     return decode(text.encode())
 
 
@@ -63,11 +52,19 @@ def _pair(value: list[str]) -> tuple[str, str]:
 
 
 def _facets_out(facets: Facets) -> dict[str, Any]:
-    return {name: [*facet] for name, facet in facets.items()}
+    return {name: [time, digest, _raw(content)] for name, (time, digest, content) in facets.items()}
 
 
 def _facets_in(packed: dict[str, Any]) -> Facets:
-    return {name: (facet[0], facet[1], facet[2]) for name, facet in packed.items()}
+    return {name: (time, digest, _content(value)) for name, (time, digest, value) in packed.items()}
+
+
+def _raw(content: bytes | None) -> orjson.Fragment | None:
+    return None if content is None else orjson.Fragment(content)
+
+
+def _content(value: Any) -> bytes | None:
+    return None if value is None else canonical(value)
 
 
 def stamps_of(facets: Facets) -> dict[str, list[Any]]:
@@ -75,12 +72,12 @@ def stamps_of(facets: Facets) -> dict[str, list[Any]]:
     return {name: [time, digest] for name, (time, digest, _) in facets.items()}
 
 
-def contents_of(facets: Facets) -> dict[str, Any]:
-    return {name: content for name, (_, _, content) in facets.items()}
+def _raw_contents(facets: Facets) -> dict[str, Any]:
+    return {name: _raw(content) for name, (_, _, content) in facets.items()}
 
 
 def _facets_joined(stamps: dict[str, list[Any]], contents: dict[str, Any]) -> Facets:
-    return {name: (time, digest, contents.get(name)) for name, (time, digest) in stamps.items()}
+    return {name: (time, digest, _content(contents.get(name))) for name, (time, digest) in stamps.items()}
 
 
 def pack_dataset(dataset: Dataset) -> tuple[str, str]:
@@ -94,7 +91,7 @@ def pack_dataset(dataset: Dataset) -> tuple[str, str]:
         dataset.dropped,
         sorted((*name, time) for name, time in dataset.renamed_from.items()),
     ]
-    return pack(state), pack(contents_of(dataset.facets))
+    return pack(state), pack(_raw_contents(dataset.facets))
 
 
 def unpack_dataset(key: DatasetKey, state: str, facets: str) -> Dataset:
@@ -137,7 +134,7 @@ def pack_job(job: Job) -> tuple[str, str]:
         _jobs_out(job.after),
         job.last_run,
     ]
-    return pack(state), pack(contents_of(job.facets))
+    return pack(state), pack(_raw_contents(job.facets))
 
 
 def unpack_job(key: JobKey, state: str, facets: str) -> Job:
@@ -265,8 +262,8 @@ def unpack_flow(text: str) -> Flow:
 
 
 def pack_mapping(mapping: ColumnMapping) -> str:
-    return pack(mapping.packed())
+    return mapping.content.decode()
 
 
 def unpack_mapping(text: str) -> ColumnMapping:
-    return ColumnMapping.unpacked(unpack(text))
+    return ColumnMapping.of_content(text)

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
+from sys import intern
 from typing import Any
 
-from lineage_graph.events import DatasetEvent, Event, JobEvent, RunEvent, run_uuid
+from lineage_graph.events import DatasetEvent, Event, JobEvent, RunEvent, canonical, run_uuid
 from lineage_graph.model import (
     NO_JOB,
     ColumnMapping,
@@ -173,7 +175,7 @@ class _Reader:
         return {
             name: (
                 *self.stamp,
-                None if isinstance(content, dict) and content.get("_deleted") is True else content,
+                None if isinstance(content, dict) and content.get("_deleted") is True else canonical(content),
             )
             for name, content in facets.items()
             if name not in leave_out
@@ -182,8 +184,8 @@ class _Reader:
     # -- facets of datasets
 
     def dataset_facets(self, dataset: Dataset, facets: dict[str, Any]) -> None:
-        schema = Schema.of(facets.get("schema"))
-        if schema.fields:
+        schema = Schema.of(dataset.facets) if "schema" in facets else None
+        if schema is not None and schema.fields:
             self.upserts.schemas[dataset.key, schema] = self.evidence
             self.upserts.columns.update((dataset.key, name) for name, _, _ in schema.fields)
         for tag in _objects(_object(facets.get("tags")).get("tags")):
@@ -360,50 +362,67 @@ def _identifier(value: dict[str, Any]) -> tuple[str, str] | None:
     return None
 
 
+@lru_cache(maxsize=1_000)
+def _transformation(kind: str, subtype: str, description: str, masking: bool) -> Transformation:
+    """One object for equal transformations: a thousand columns say the same."""
+    return Transformation(kind, subtype, description, masking)
+
+
+def _transformations(entry: dict[str, Any], older: dict[str, Any]) -> Iterator[Transformation]:
+    held = _objects(entry.get("transformations"))
+    for t in held:
+        masking = t.get("masking") is True
+        yield _transformation(_text(t.get("type")), _text(t.get("subtype")), _text(t.get("description")), masking)
+    if not held and (kind := _text(older.get("transformationType"))):
+        yield _transformation("DIRECT", kind, _text(older.get("transformationDescription")), kind == "MASKED")
+
+
 def _sources(entries: list[dict[str, Any]], older: dict[str, Any]) -> list[ColumnSource]:
     """Sources of one field, equal ones joined. ``older`` is the entry that may hold the deprecated per-field form."""
-    found: dict[tuple[DatasetKey, str], dict[Transformation, None]] = {}
+    found: dict[tuple[DatasetKey, str], set[Transformation]] = {}
     for entry in entries:
         key, column = _identifier(entry), entry.get("field")
-        if key is None or not isinstance(column, str) or not column:
-            continue
-        transformations = [
-            Transformation(
-                _text(t.get("type")),
-                _text(t.get("subtype")),
-                _text(t.get("description")),
-                t.get("masking") is True,
-            )
-            for t in _objects(entry.get("transformations"))
-        ]
-        if not transformations and (kind := _text(older.get("transformationType"))):
-            description = _text(older.get("transformationDescription"))
-            transformations = [Transformation("DIRECT", kind, description, kind == "MASKED")]
-        found.setdefault((key, column), {}).update(dict.fromkeys(transformations))
-    return [ColumnSource(key, column, tuple(sorted(ts))) for (key, column), ts in sorted(found.items())]
+        if key is not None and isinstance(column, str) and column:
+            found.setdefault((key, intern(column)), set()).update(_transformations(entry, older))
+    return [ColumnSource(*named, tuple(sorted(found[named]))) for named in sorted(found)]
 
 
 def _mapping(fields: dict[str, list[ColumnSource]], whole: list[ColumnSource]) -> ColumnMapping:
     """Indirect transformations that every mapped field repeats are held once (design 3), not once a field."""
     repeated: set[tuple[DatasetKey, str, Transformation]] = set()
     if len(fields) > 1:
-        repeated = set.intersection(
-            *(
-                {(s.dataset, s.field, t) for s in sources for t in s.transformations if t.type == "INDIRECT"}
-                for sources in fields.values()
-            )
-        )
-    kept = tuple((out, tuple(_without(sources, repeated))) for out, sources in sorted(fields.items()) if out)
+        of_each = map(_indirect, fields.values())
+        repeated = next(of_each)
+        for others in of_each:
+            if not repeated:
+                break
+            repeated &= others
+    kept = tuple((out, tuple(_without(fields[out], repeated))) for out in sorted(fields) if out)
     return ColumnMapping(kept, _grouped(repeated), tuple(whole))
+
+
+def _indirect(sources: list[ColumnSource]) -> set[tuple[DatasetKey, str, Transformation]]:
+    return {(s.dataset, s.field, t) for s in sources for t in s.transformations if t.type == "INDIRECT"}
 
 
 def _without(
     sources: list[ColumnSource], repeated: set[tuple[DatasetKey, str, Transformation]]
-) -> Iterator[ColumnSource]:
-    for source in sources:
-        left = tuple(t for t in source.transformations if (source.dataset, source.field, t) not in repeated)
-        if left or not source.transformations:
-            yield source._replace(transformations=left)
+) -> Iterable[ColumnSource]:
+    if not repeated:
+        return sources
+    left = [
+        source._replace(
+            transformations=tuple(
+                t for t in source.transformations if (source.dataset, source.field, t) not in repeated
+            )
+        )
+        for source in sources
+    ]
+    return [
+        source
+        for source, given in zip(left, sources, strict=True)
+        if source.transformations or not given.transformations
+    ]
 
 
 def _grouped(found: set[tuple[DatasetKey, str, Transformation]]) -> tuple[ColumnSource, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lineage_graph.events import digest_of, parse, parse_time
-from lineage_graph.model import ColumnSource, Run, Transformation
+from lineage_graph.model import ColumnSource, Run, Transformation, contents_of
 from lineage_graph.upserts import Upserts, upserts_of
 from tests.events_builder import clock, column_lineage, dataset, declare, describe, run, run_id
 
@@ -62,7 +62,7 @@ def test_a_facet_of_any_shape_is_survived_and_kept(name: str, odd: Any) -> None:
     held = only_run(event)
     assert set(held.inputs) == {("shop", "a")}
     assert set(held.outputs) == {("shop", "b")}
-    assert held.facets[name][2] == odd
+    assert contents_of(held.facets)[name] == odd
 
 
 @pytest.mark.parametrize("odd", ODD)
