@@ -103,7 +103,7 @@ def report(what: str, count: int, taken: float, limit: float) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--layers", type=int, default=10)
+    parser.add_argument("--layers", type=int, default=25)
     parser.add_argument("--width", type=int, default=200)
     parser.add_argument("--neo4j", action="store_true", help="measure the Neo4j store too")
     options = parser.parse_args()

@@ -14,8 +14,7 @@ from what it writes. A flow without outgoing edge is what a job only reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, TypeAlias
 
 import networkx as nx
@@ -33,31 +32,12 @@ from lineage_graph.model import (
     joined_to,
 )
 from lineage_graph.scope import Scope
+from lineage_graph.steps import Step, Steps
 from lineage_graph.store import Neighbourhood
 
 NodeId: TypeAlias = tuple[str, ...]
 TruncatedBy: TypeAlias = Literal["depth", "nodes", "time", "permission"]
 CutGraph: TypeAlias = "nx.MultiDiGraph[NodeId]"
-
-_DEEP = 6
-"""Steps from which one fetch of all that lies on the way beats a fetch a level."""
-_CHUNK = 256
-"""Datasets expanded between two looks at the limit of nodes."""
-
-
-@dataclass(slots=True)
-class Cut:
-    """``graph`` as above; ``frontier``: datasets left unexpanded though something lies behind them; ``depth``: the
-    steps each dataset is away from the start; ``truncated_by``: what stopped the cut."""
-
-    graph: CutGraph
-    start: list[NodeId]
-    downstream: bool
-    depth: dict[NodeId, int] = field(default_factory=dict)
-    frontier: list[NodeId] = field(default_factory=list)
-    truncated_by: list[TruncatedBy] = field(default_factory=list)
-    ends: list[NodeId] = field(default_factory=list)
-    """Datasets left unexpanded that have steps behind them at all; those may lead back into the cut."""
 
 
 class Names:
@@ -123,88 +103,96 @@ class Cutter:
         self.scope = scope
         self.names = Names(near)
 
-    def cut(
-        self,
-        start: Iterable[DatasetKey],
-        downstream: bool,
-        depth: int | None = None,
-        nodes: int = 10_000,
-        steps: int = 0,
-    ) -> Cut:
-        """Follow the data from ``start``, which is ``steps`` steps away already (1 for the datasets of a job).
-
-        Goes ``depth`` steps from dataset to dataset (to the end when ``None``), until ``nodes`` datasets are reached.
-        No dataset is ever expanded in part, so the cut and the expansion of its frontier are the whole.
-        """
-        keys = sorted(set(start))
-        if depth is None or depth > _DEEP:
-            self.near.expect(keys, downstream)
+    def cut(self, keys: Iterable[DatasetKey], downstream: bool) -> CutGraph:
+        """The graph of what lies one step away from these datasets."""
+        graph: CutGraph = nx.MultiDiGraph()
+        keys = [*keys]
         self.names.learn(keys)
-        level = sorted({self.names.canonical(key) for key in keys if self.names.knows(key)})
-        cut = Cut(nx.MultiDiGraph(), [], downstream)
-        cut.start = [self._add_dataset(cut.graph, key) for key in level]
-        cut.depth = dict.fromkeys(cut.start, steps)
-        while level:
-            if depth is not None and steps >= depth:
-                self._stop(cut, level, "depth")
-                break
-            steps += 1
-            found: set[DatasetKey] = set()
-            left = level
-            while left and len(cut.depth) < nodes:
-                chunk, left = left[:_CHUNK], left[_CHUNK:]
-                for key in self._expand(cut, chunk):
-                    if cut.depth.setdefault(("dataset", *key), steps) == steps:
-                        found.add(key)
-            level = sorted(found)
-            if left or (level and len(cut.depth) >= nodes):
-                self._stop(cut, [*left, *level], "nodes")
-                break
-        self._add_jobs(cut.graph)
-        return cut
+        known = {self.names.canonical(key) for key in keys if self.names.knows(key)}
+        members = {member.key: key for key in sorted(known) for member in self.names.members[key]}
+        for key in members.values():
+            self._add_dataset(graph, key)
+        if downstream:
+            self._add_downstream(graph, members)
+        else:
+            writers = self.near.writers(members)
+            self._add_outputs(graph, {(job, key) for key, names in writers.items() for job in names})
+        self._add_jobs(graph)
+        return graph
 
-    def _stop(self, cut: Cut, level: list[DatasetKey], why: TruncatedBy) -> None:
-        """Name the datasets behind which there is more: found by one more step that is not kept."""
-        jobs = _jobs_in(cut.graph)
-        beyond = Cut(nx.MultiDiGraph(), [], cut.downstream)
-        self._expand(beyond, level)
-        ahead = beyond.graph if cut.downstream else beyond.graph.reverse(copy=False)
-        for key in level:
-            node = ("dataset", *key)
-            if node in ahead and ahead.out_degree(node):
-                cut.ends.append(node)
-            for next_ in ahead.successors(node) if node in ahead else ():
-                job = ahead.nodes[next_].get("job", next_[1:]) if next_[0] == "flow" else next_[1:]
-                if (job != NO_JOB and job not in jobs) or any(far not in cut.depth for far in ahead.successors(next_)):
-                    cut.frontier.append(node)
-                    break
-        if cut.frontier:
-            cut.truncated_by.append(why)
+    def steps(self, keys: Iterable[DatasetKey], downstream: bool) -> dict[DatasetKey, Steps]:
+        """The steps from each of these datasets, given by the names that stand for them."""
+        memory = self.near.memory if self.scope == Scope() else None
+        held = memory.held(downstream) if memory is not None else {}
+        found = {key: held[key] for key in keys if key in held}
+        missing = [key for key in keys if key not in found]
+        if missing:
+            self.names.learn(missing)
+            new = self._new_steps(missing, downstream)
+            found |= new
+            if memory is not None:
+                memory.keep(downstream, new, {m.key: key for key in missing for m in self.names.members[key]})
+        return found
 
-    def _expand(self, cut: Cut, level: list[DatasetKey]) -> list[DatasetKey]:
-        members = {member.key: key for key in level for member in self.names.members[key]}
-        return self._downstream(cut.graph, members) if cut.downstream else self._upstream(cut.graph, members)
+    def _new_steps(self, keys: list[DatasetKey], downstream: bool) -> dict[DatasetKey, Steps]:
+        members = {member.key: key for key in keys for member in self.names.members[key]}
+        steps: dict[DatasetKey, dict[tuple[OutputKey, DatasetKey | None], Step]] = {key: {} for key in keys}
+        for near, step in self._steps_down(members) if downstream else self._steps_up(members):
+            known = steps[near].get((step.output, step.far))
+            if known is None or step.latest:
+                steps[near][step.output, step.far] = step
+        made = {}
+        for key in keys:
+            named = self.names.members[key]
+            only_in_columns = all(member.only_named_in_columns for member in named)
+            made[key] = Steps(steps[key].values(), Life.of(named).is_dropped, only_in_columns)
+        return made
 
-    def _downstream(self, graph: CutGraph, members: dict[DatasetKey, DatasetKey]) -> list[DatasetKey]:
+    def _steps_down(self, members: dict[DatasetKey, DatasetKey]) -> Iterator[tuple[DatasetKey, Step]]:
         fed = self.near.fed_by(members)
         flows = self.near.flows({digest for digests in fed.values() for digest in digests})
         made = self.near.outputs_of_flows(flows)
         counted = self._counted({output for outputs in made.values() for output in outputs})
-        found: list[DatasetKey] = []
+        for member, digests in fed.items():
+            for digest in digests:
+                for output in made.get(digest, ()):
+                    edge = counted.get(output, {}).get(digest)
+                    if edge is not None:
+                        far = None if output[1] == NOTHING else self.names.canonical(output[1])
+                        yield members[member], _step(flows[digest].job, far, output, edge)
+
+    def _steps_up(self, members: dict[DatasetKey, DatasetKey]) -> Iterator[tuple[DatasetKey, Step]]:
+        outputs = {(job, key) for key, jobs in self.near.writers(members).items() for job in jobs}
+        counted = self._counted(outputs)
+        flows = self.near.flows({digest for found in counted.values() for digest in found})
+        self.names.learn({source for flow in flows.values() for source, _ in flow.sources})
+        for output in outputs:
+            near = members[output[1]]
+            found = {digest: edge for digest, edge in counted.get(output, {}).items() if digest in flows}
+            if not found and output[0] != NO_JOB:
+                # A job known to write a dataset though it never said from what.
+                yield near, Step(output[0], None, output, True, ())
+            for digest, edge in found.items():
+                flow = flows[digest]
+                if not flow.sources:
+                    yield near, _step(flow.job, None, output, edge)
+                for source, _ in flow.sources:
+                    yield near, _step(flow.job, self.names.canonical(source), output, edge)
+
+    def _add_downstream(self, graph: CutGraph, members: dict[DatasetKey, DatasetKey]) -> None:
+        fed = self.near.fed_by(members)
+        flows = self.near.flows({digest for digests in fed.values() for digest in digests})
+        made = self.near.outputs_of_flows(flows)
+        counted = self._counted({output for outputs in made.values() for output in outputs})
         for member, source in members.items():
             for digest in fed.get(member, ()):
                 if digest not in flows:
                     continue
                 for output in made[digest]:
                     if digest in counted.get(output, ()):
-                        found += self._add(graph, flows[digest], digest, output, counted[output][digest])
+                        self._add(graph, flows[digest], digest, output, counted[output][digest])
                 if ("flow", digest) in graph:
                     self._add_source(graph, source, member, flows[digest], digest)
-        return found
-
-    def _upstream(self, graph: CutGraph, members: dict[DatasetKey, DatasetKey]) -> list[DatasetKey]:
-        writers = self.near.writers(members)
-        return self._add_outputs(graph, {(job, key) for key, names in writers.items() for job in names})
 
     def around(self, job: JobKey) -> CutGraph:
         """What one job reads and writes itself."""
@@ -213,12 +201,11 @@ class Cutter:
         self._add_jobs(graph)
         return graph
 
-    def _add_outputs(self, graph: CutGraph, outputs: set[OutputKey]) -> list[DatasetKey]:
-        """Add the flows that count for these outputs; the datasets that they come from."""
+    def _add_outputs(self, graph: CutGraph, outputs: set[OutputKey]) -> None:
+        """Add the flows that count for these outputs, and the datasets that they come from."""
         counted = self._counted(outputs)
         flows = self.near.flows({digest for found in counted.values() for digest in found})
         self.names.learn({source for flow in flows.values() for source, _ in flow.sources})
-        found: list[DatasetKey] = []
         for output in sorted(outputs):
             if not counted.get(output) and output[1] != NOTHING:
                 self._add_writer(graph, output)
@@ -230,34 +217,25 @@ class Cutter:
                     source = self.names.canonical(member)
                     self._add_dataset(graph, source)
                     self._add_source(graph, source, member, flows[digest], digest)
-                    found.append(source)
-        return found
 
-    def columns_of(self, nodes: Iterable[NodeId]) -> dict[NodeId, list[str]]:
-        """The columns known of datasets of a cut: those of the schema, and those that column lineage in scope makes
-        there or takes from there. A column absent from a schema is not dropped: some list only documented ones."""
-        known = {node: {path: None for m in self._members(node) for path, _, _ in schema_fields(m)} for node in nodes}
-        members = {member.key: node for node in known for member in self._members(node)}
-        flows = {digest for digests in self.near.fed_by(members).values() for digest in digests}
-        outputs = {output for made in self.near.outputs_of_flows(flows).values() for output in made}
-        outputs |= {(job, key) for key, jobs in self.near.writers(members).items() for job in jobs}
-        counted = self._counted(outputs)
-        digests = {
-            output: {d for edge in edges.values() for d in edge["mappings"]} for output, edges in counted.items()
-        }
-        mappings = self.near.mappings({digest for held in digests.values() for digest in held})
-        self.names.learn({source for mapping in mappings.values() for source in mapping.sources})
-        named: set[tuple[DatasetKey, str]] = set()
-        for output, held in digests.items():
-            for digest in held & mappings.keys():
-                named.update(mappings[digest].columns(output[1]))
-        for key, name in sorted(named):
-            if key in members:
-                known[members[key]].setdefault(name)
-        return {node: list(names) for node, names in known.items()}
-
-    def _members(self, node: NodeId) -> list[Dataset]:
-        return self.names.members[node[1], node[2]]
+    def columns_of(self, keys: Iterable[DatasetKey]) -> dict[DatasetKey, list[str]]:
+        """The columns known of datasets: those of the schema, and those that column lineage in scope makes there or
+        takes from there. A column absent from a schema is not dropped: some list only documented ones."""
+        keys = sorted(keys)
+        near = [
+            (key, step) for way in (True, False) for key, steps in self.steps(keys, way).items() for step in steps.all
+        ]
+        mappings = self.near.mappings({digest for _, step in near for digest in step.mappings})
+        self.names.learn(keys)
+        members = {member.key: key for key in keys for member in self.names.members[key]}
+        known = {key: {path: None for m in self.names.members[key] for path, _, _ in schema_fields(m)} for key in keys}
+        named: dict[DatasetKey, set[str]] = {key: set() for key in keys}
+        for key, step in near:
+            for digest in step.mappings:
+                for dataset, name in mappings[digest].columns(step.output[1]) if digest in mappings else ():
+                    if members.get(dataset) == key:
+                        named[key].add(name)
+        return {key: [*known[key], *sorted(named[key] - known[key].keys())] for key in keys}
 
     def _counted(self, keys: set[OutputKey]) -> dict[OutputKey, dict[str, dict[str, Any]]]:
         """For each output the flows that count in this scope, each with what its edge has to say."""
@@ -299,16 +277,12 @@ class Cutter:
         rule = dict(flow.sources)[member]
         graph.add_edge(("dataset", *source), ("flow", digest), key=member, rule=rule, member=member)
 
-    def _add(
-        self, graph: CutGraph, flow: Flow, digest: str, output: OutputKey, edge: dict[str, Any]
-    ) -> list[DatasetKey]:
+    def _add(self, graph: CutGraph, flow: Flow, digest: str, output: OutputKey, edge: dict[str, Any]) -> None:
         node = ("flow", digest)
         graph.add_node(node, job=flow.job)
-        if output[1] == NOTHING:
-            return []
-        target = self.names.canonical(output[1])
-        graph.add_edge(node, self._add_dataset(graph, target), key=output, output=output, **edge)
-        return [target]
+        if output[1] != NOTHING:
+            target = self._add_dataset(graph, self.names.canonical(output[1]))
+            graph.add_edge(node, target, key=output, output=output, **edge)
 
     def _add_writer(self, graph: CutGraph, output: OutputKey) -> None:
         """A job known to write a dataset though it never said from what."""
@@ -320,6 +294,10 @@ class Cutter:
     def _add_jobs(self, graph: CutGraph) -> None:
         for key, job in self.near.jobs(_jobs_in(graph)).items():
             graph.add_node(("job", *key), job=job)
+
+
+def _step(job: JobKey, far: DatasetKey | None, output: OutputKey, edge: dict[str, Any]) -> Step:
+    return Step(job, far, output, edge["counted"].in_latest_execution, tuple(sorted(edge["mappings"])))
 
 
 def _jobs_in(graph: CutGraph) -> set[JobKey]:

@@ -57,6 +57,8 @@ def _output(parts: list[str]) -> OutputKey:
 class _Graph:
     """The stored graph as seen from one transaction; remembers what it fetched, so nothing is asked twice."""
 
+    memory = None
+
     def __init__(self, transaction: neo4j.Transaction | neo4j.ManagedTransaction) -> None:
         self._transaction = transaction
         self._memory: dict[str, dict[Any, Any]] = {}

@@ -21,6 +21,7 @@ from lineage_graph.model import (
     RunKey,
 )
 from lineage_graph.projection import Output, Use
+from lineage_graph.steps import StepMemory
 from lineage_graph.upserts import Upserts
 
 
@@ -29,6 +30,11 @@ class Neighbourhood(Protocol):
 
     Each method takes all keys of a level at once, so that a level costs a store one round trip per method.
     """
+
+    @property
+    def memory(self) -> StepMemory | None:
+        """Steps that hold until a merge changes them; ``None`` where others may merge into the store too."""
+        ...
 
     def expect(self, keys: Iterable[DatasetKey], downstream: bool) -> None:
         """Told before a deep cut from these datasets, so that a store may fetch at once what it will ask for."""

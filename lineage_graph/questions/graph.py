@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from lineage_graph.cut import Cut, CutGraph, Cutter, NodeId, TruncatedBy, mapping_digests
+from lineage_graph.cut import CutGraph, Cutter, NodeId, mapping_digests
 from lineage_graph.elements import evidence_properties
 from lineage_graph.model import NO_JOB, ColumnMapping, ColumnSource, Evidence, JobKey, Transformation
 from lineage_graph.nodes import text_id
@@ -25,17 +25,14 @@ def graph(
     FEEDS edges tell which from which. At column level DERIVES and INFLUENCES join them.
     """
     cutter = Cutter(near, scope)
-    down_cut, down = walk(cutter, node, True, bounds)
-    up_cut, up = walk(cutter, node, False, bounds)
-    depths = {item.node: -item.depth for item in up.reached} | {item.node: item.depth for item in down.reached}
-    start = [] if node[0] in ("job", "run") else [*down_cut.start]
-    if node[0] == "column":
-        start = [("column", *name[1:], node[3]) for name in down_cut.start]
-    depths |= dict.fromkeys(start, 0)
-    whole = _together(down_cut.graph, up_cut.graph)
+    down, up = (walk(cutter, node, downstream, bounds) for downstream in (True, False))
+    depths = _depths(up, -1) | _depths(down, 1)
+    whole = _together(cutter.cut(down.expanded, True), cutter.cut(up.expanded, False))
     if node[0] in ("job", "run"):
         whole = _together(whole, cutter.around((node[1], node[2])))
         depths["job", node[1], node[2]] = 0
+    else:
+        depths[node[0], *cutter.names.canonical((node[1], node[2])), *node[3:]] = 0
     drawing = _Drawing(cutter, near, whole, depths)
     edges = list(drawing.table_edges())
     if level == "column" or node[0] == "column":
@@ -47,7 +44,7 @@ def graph(
         scope=str(scope),
         level=level,
         complete=not (up.frontier or down.frontier),
-        truncated_by=_reasons(((up_cut, up), (down_cut, down))),
+        truncated_by=sorted({*up.truncated_by, *down.truncated_by}),
         frontier=sorted({text_id(name) for name in (*up.frontier, *down.frontier)}),
         column_coverage=down.coverage
         if up.coverage is None
@@ -69,9 +66,13 @@ def _together(one: CutGraph, other: CutGraph) -> CutGraph:
     return whole
 
 
-def _reasons(parts: tuple[tuple[Cut, Reach], ...]) -> list[TruncatedBy]:
-    reasons: set[TruncatedBy] = {reason for cut, reach in parts if reach.frontier for reason in cut.truncated_by}
-    return sorted(reasons)
+def _depths(reach: Reach, sign: int) -> dict[NodeId, int]:
+    return {
+        (kind, *key): sign * depth
+        for depth, kinds in reach.by_depth.items()
+        for kind, keys in kinds.items()
+        for key in keys
+    }
 
 
 class _Drawing:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from lineage_graph.cut import Cut, Cutter, NodeId, mapping_digests
+from lineage_graph.cut import Cutter, NodeId
 from lineage_graph.elements import column_tags_of, owners_of, tags_of
 from lineage_graph.errors import BadRequest
 from lineage_graph.events import format_time
@@ -23,7 +23,7 @@ from lineage_graph.questions.answers import (
     cursor_after,
     key_of_cursor,
 )
-from lineage_graph.questions.reach import ColumnWalk, Reach, Reached, reach_datasets
+from lineage_graph.questions.reach import ColumnWalk, DatasetWalk, Reach, Reached
 from lineage_graph.scope import Scope
 from lineage_graph.store import Neighbourhood
 
@@ -66,85 +66,77 @@ def lineage(
 ) -> Answer:
     """One page of everything downstream or upstream of a node that exists."""
     cutter = Cutter(near, scope)
-    cut, reach = walk(cutter, node, downstream, bounds)
-    items, left_out = _listed(cut, cutter, reach.reached, scope, bounds)
-    page = _page(items, bounds)
+    reach = walk(cutter, node, downstream, bounds)
+    listed, left_out = _listed(reach, scope, bounds)
+    page, is_last = _page(listed, bounds)
     details = Details(near, cutter)
-    shown = details.items(page)
+    counts = Counter[str]()
+    for kinds in listed.values():
+        counts.update({kind: len(keys) for kind, keys in kinds.items() if keys})
     return Answer(
         node=details.node(node),
         scope=str(scope),
         complete=not reach.frontier,
-        truncated_by=cut.truncated_by if reach.frontier else [],
+        truncated_by=reach.truncated_by,
         frontier=[text_id(name) for name in reach.frontier],
         column_coverage=reach.coverage,
         **standing.shown(),
-        total=len(items),
-        counts=dict(sorted(Counter(item.node[0] for item in items).items())),
+        total=counts.total(),
+        counts=dict(sorted(counts.items())),
         left_out=left_out,
-        items=shown,
-        next=cursor_after([page[-1].depth, *page[-1].node]) if page and page[-1] is not items[-1] else None,
+        items=details.items(reach.explained(page)),
+        next=None if is_last else cursor_after([page[-1][0], *page[-1][1]]),
     )
 
 
-def walk(cutter: Cutter, node: NodeId, downstream: bool, bounds: Bounds) -> tuple[Cut, Reach]:
-    """Cut the graph from a node and walk the cut."""
-    start, steps = start_of(node, cutter.near, downstream, cutter.scope)
-    if node[0] != "column":
-        cut = cutter.cut(start, downstream, bounds.depth, bounds.nodes, steps)
-        return cut, reach_datasets(cut, node if steps else None)
-    deeper = None if bounds.depth is None else bounds.depth + 1
-    cut = cutter.cut(start, downstream, deeper, bounds.nodes)
-    mappings = cutter.near.mappings(mapping_digests(cut.graph))
-    cutter.names.learn({source for mapping in mappings.values() for source in mapping.sources})
-    columns = ColumnWalk(cut, mappings, cutter.names.canonical, cutter.columns_of)
-    start_column = ("column", *cutter.names.canonical((node[1], node[2])), node[3])
-    reach = columns.reach([start_column], bounds.depth, bounds.nodes)
-    return cut, with_cut_frontier(cut, reach, start_column, bounds)
+def walk(cutter: Cutter, node: NodeId, downstream: bool, bounds: Bounds) -> Reach:
+    """Everything that a node reaches, or is reached from, within bounds."""
+    if node[0] == "column":
+        cutter.names.learn([(node[1], node[2])])
+        start = ("column", *cutter.names.canonical((node[1], node[2])), node[3])
+        return ColumnWalk(cutter, start, downstream, bounds.depth, bounds.nodes)
+    begin, steps = start_of(node, cutter.near, downstream, cutter.scope)
+    return DatasetWalk(cutter, begin, downstream, bounds.depth, bounds.nodes, node if steps else None)
 
 
-def with_cut_frontier(cut: Cut, reach: Reach, start: NodeId, bounds: Bounds) -> Reach:
-    """Add the columns that were reached in datasets where the cut itself ended for its limit of nodes."""
-    if "nodes" in cut.truncated_by or (cut.ends and bounds.depth is None):
-        ended = {name[1:] for name in cut.ends}
-        columns = [start, *(item.node for item in reach.reached if item.node[0] != "job")]
-        here = {node for node in columns if node[1:3] in ended}
-        reach = reach._replace(frontier=sorted({*reach.frontier, *here}))
-        cut.truncated_by[:] = ["nodes"]
-        return reach
-    cut.truncated_by[:] = [] if not reach.frontier else ["nodes" if bounds.depth is None else "depth"]
-    return reach
-
-
-def _listed(
-    cut: Cut, cutter: Cutter, reached: list[Reached], scope: Scope, bounds: Bounds
-) -> tuple[list[Reached], LeftOut]:
+def _listed(reach: Reach, scope: Scope, bounds: Bounds) -> tuple[dict[int, dict[str, set[Any]]], LeftOut]:
     """Leave out what a current answer does not list, and say so: dropped datasets, and column-only ones on request."""
-    items, dropped, column_only = [], [], []
-    for item in reached:
-        if bounds.only and item.node[0] not in bounds.only:
+    hidden = {"dropped": reach.dropped if scope.kind == "current" else set()}
+    hidden["only_in_column_lineage"] = set() if bounds.column_only else reach.only_in_columns - hidden["dropped"]
+    left_out: dict[str, list[str]] = {reason: [] for reason in hidden}
+    listed: dict[int, dict[str, set[Any]]] = {}
+    for depth, kinds in sorted(reach.by_depth.items()):
+        listed[depth] = {kind: keys for kind, keys in kinds.items() if not bounds.only or kind in bounds.only}
+        for reason, datasets in hidden.items():
+            for kind in listed[depth].keys() - {"job"} if datasets else ():
+                out = {key for key in listed[depth][kind] if key[:2] in datasets}
+                listed[depth][kind] = listed[depth][kind] - out
+                left_out[reason] += [text_id((kind, *key)) for key in sorted(out)]
+    return listed, LeftOut(**left_out)
+
+
+def _page(listed: dict[int, dict[str, set[Any]]], bounds: Bounds) -> tuple[list[tuple[int, NodeId]], bool]:
+    """The items of one page in order, depth before id, and whether it is the last one. Only what it shows is sorted."""
+    after = _after(bounds.cursor)
+    page: list[tuple[int, NodeId]] = []
+    for depth, kinds in listed.items():
+        if after is not None and depth < after[0]:
             continue
-        if item.node[0] != "job":
-            members = cutter.names.members[item.node[1], item.node[2]]
-            if scope.kind == "current" and Life.of(members).is_dropped:
-                dropped.append(text_id(item.node))
-                continue
-            if not bounds.column_only and all(member.only_named_in_columns for member in members):
-                column_only.append(text_id(item.node))
-                continue
-        items.append(item)
-    return items, LeftOut(dropped=dropped, only_in_column_lineage=column_only)
+        items = sorted((kind, *key) for kind, keys in kinds.items() for key in keys)
+        page += [(depth, node) for node in items if after is None or (depth, node) > after]
+        if len(page) > bounds.limit:
+            return page[: bounds.limit], False
+    return page, True
 
 
-def _page(items: list[Reached], bounds: Bounds) -> list[Reached]:
-    if bounds.cursor is None:
-        return items[: bounds.limit]
-    key = key_of_cursor(bounds.cursor)
+def _after(cursor: str | None) -> tuple[int, NodeId] | None:
+    if cursor is None:
+        return None
+    key = key_of_cursor(cursor)
     try:
-        after = (int(key[0]), tuple(str(part) for part in key[1:]))
+        return int(key[0]), tuple(str(part) for part in key[1:])
     except (TypeError, ValueError) as error:
         raise BadRequest("cursor", "is none that an answer gave; take the value of 'next' as it stands") from error
-    return [item for item in items if (item.depth, item.node) > after][: bounds.limit]
 
 
 class Details:
@@ -177,14 +169,13 @@ class Details:
         self.load({item.node for item in page})
         shown = []
         for item in page:
-            path, via = item.trail.path()
             shown.append(
                 Item(
                     depth=item.depth,
                     certainty=item.certainty,
-                    path=[text_id(node) for node in _ends(path)],
-                    via=[text_id(("job", *job)) for job in _ends(via) if job != NO_JOB],
-                    path_left_out=max(0, len(path) - 2 * _PATH_END),
+                    path=[text_id(node) for node in item.path.nodes],
+                    via=[text_id(("job", *job)) for job in item.path.jobs if job != NO_JOB],
+                    path_left_out=item.path.left_out,
                     in_latest_execution=item.in_latest_execution,
                     **self.described(item.node),
                 )
@@ -194,6 +185,7 @@ class Details:
     def load(self, nodes: Iterable[NodeId]) -> None:
         """Fetch what :meth:`described` tells of these nodes, all at once."""
         nodes = list(nodes)
+        self.names.learn({(node[1], node[2]) for node in nodes if node[0] != "job"})
         datasets = {member.key for node in nodes if node[0] != "job" for member in self.names.members[node[1], node[2]]}
         self.writers = self.near.writers(datasets)
         jobs = {(node[1], node[2]) for node in nodes if node[0] == "job"}
@@ -231,16 +223,6 @@ class Details:
         newest = max(((job.last_run, job.key) for job in jobs if job.last_run), default=None)
         run = newest and newest[0] and self.runs.get((*newest[1], newest[0][1]))
         return last_run(run) if run else None
-
-
-_PATH_END = 50
-"""Nodes shown of each end of a long path: a chain of ten thousand would else be told ten thousand times."""
-
-T = TypeVar("T")
-
-
-def _ends(path: list[T]) -> list[T]:
-    return path if len(path) <= 2 * _PATH_END else path[:_PATH_END] + path[-_PATH_END:]
 
 
 def last_run(run: Run) -> LastRun:

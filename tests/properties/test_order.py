@@ -70,6 +70,20 @@ def test_order_repetition_and_batching_leave_no_trace(history: list[Event], chan
         assert list(answers_of(other, QUESTIONS)) == list(answers_of(one, QUESTIONS))
 
 
+@settings(max_examples=EXAMPLES // 3 or 50, deadline=None)
+@given(histories)
+def test_what_was_asked_before_a_merge_changes_no_answer_after_it(history: list[Event]) -> None:
+    """The embedded store remembers steps between merges; a new graph of the same events remembers none."""
+    note(told(history))
+    with closing(empty_graph(None)) as asked:
+        for count, event in enumerate(history, 1):
+            merge(asked, [event])
+            with closing(empty_graph(None)) as new:
+                for told_before in history[:count]:
+                    merge(new, [told_before])
+                assert list(answers_of(asked, QUESTIONS)) == list(answers_of(new, QUESTIONS))
+
+
 @settings(max_examples=EXAMPLES // 20 or 25, deadline=None)
 @given(histories, st.randoms(use_true_random=False))
 def test_neo4j_holds_exactly_what_the_embedded_store_holds(

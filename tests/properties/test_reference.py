@@ -17,7 +17,7 @@ def pairs_of(graph: LineageGraph, scope: Scope) -> dict[Pair, str]:
     found: dict[Pair, str] = {}
     with graph.store.look() as near:
         for name in DATASETS:
-            cut = Cutter(near, scope).cut([(NAMESPACE, name)], downstream=False, depth=1).graph
+            cut = Cutter(near, scope).cut([(NAMESPACE, name)], downstream=False)
             for flow, target, edge in cut.edges(data=True):
                 if flow[0] != "flow":
                     continue
@@ -36,7 +36,7 @@ def column_edges_of(graph: LineageGraph) -> set[ColumnEdge]:
     found: set[ColumnEdge] = set()
     with graph.store.look() as near:
         for name in DATASETS:
-            cut = Cutter(near, Scope()).cut([(NAMESPACE, name)], downstream=False, depth=1).graph
+            cut = Cutter(near, Scope()).cut([(NAMESPACE, name)], downstream=False)
             for _, _, edge in cut.edges(data=True):
                 for mapping in near.mappings(edge.get("mappings", ())).values():
                     output = edge["output"][1][1]
