@@ -22,6 +22,11 @@ _HOME = """<!doctype html><html lang="en"><meta charset="utf-8"><title>lineage-g
 <li><a href="/readyz">Is it ready?</a></li></ul></html>"""
 
 
+def _kept(graph: LineageGraph) -> int:
+    graph.journal.ping()
+    return graph.journal.last_offset
+
+
 def _merged(graph: LineageGraph) -> int:
     graph.store.ping()
     return graph.store.applied
@@ -47,7 +52,7 @@ async def readyz(request: Request) -> Response:
     parts: dict[str, str] = {}
     kept = merged = None
     try:
-        kept = await workers.check("journal", lambda graph: graph.journal.last_offset)
+        kept = await workers.check("journal", _kept)
         parts["journal"] = "ok"
     except LineageError:
         parts["journal"] = "cannot be read"

@@ -43,10 +43,11 @@ class Full(Exception):
 class _Waiting:
     pairs: list[tuple[Event, bytes]]
     size: int
-    durable: Future[list[bool]] = field(default_factory=Future)
+    new: list[bool] | None = None
     """Whether each event was new, once it is kept."""
     merged: Future[bool] = field(default_factory=Future)
-    """True once it is in the graph; False when the graph is known to be behind."""
+    """True once it is in the graph; False when it is kept and the graph is known to be behind. What failed to be kept
+    raises its error."""
 
 
 def _waiting(pairs: list[tuple[Event, bytes]]) -> _Waiting:
@@ -99,16 +100,17 @@ class Writer:
             self._to_keep += entries
             self._size += size
             self._news.notify_all()
-        try:
-            async with asyncio.timeout(_ANSWER_WITHIN):
-                for entry in entries:
-                    await asyncio.shield(asyncio.wrap_future(entry.durable))
-                merged = [await asyncio.shield(asyncio.wrap_future(entry.merged)) for entry in entries]
-        except TimeoutError:
-            if not all(entry.durable.done() for entry in entries):
-                raise Full from None
-            merged = [False]
-        return [new for entry in entries for new in entry.durable.result()], all(merged)
+        waiting = [asyncio.wrap_future(entry.merged) for entry in entries]
+        done, late = await asyncio.wait(waiting, timeout=_ANSWER_WITHIN)
+        merged = [future.result() for future in waiting if future in done]
+        for future in late:
+            # Nobody waits for it any more; an error that it ends with is in the log.
+            future.add_done_callback(lambda ended: ended.exception())
+        taken = [entry.new for entry in entries]
+        new = [is_new for held in taken if held is not None for is_new in held]
+        if late and None in taken:
+            raise Full
+        return new, not late and all(merged)
 
     # -- the journal's thread
 
@@ -120,11 +122,11 @@ class Writer:
                 if not isinstance(error, LineageError):
                     log.exception("events could not be kept")
                 for entry in batch:
-                    entry.durable.set_exception(error)
+                    entry.merged.set_exception(error)
                 continue
             at = 0
             for entry in batch:
-                entry.durable.set_result([appended.is_new for appended in kept.appended[at : at + len(entry.pairs)]])
+                entry.new = [appended.is_new for appended in kept.appended[at : at + len(entry.pairs)]]
                 at += len(entry.pairs)
             self._hand_on(kept, batch)
         with self._news:

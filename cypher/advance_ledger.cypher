@@ -4,8 +4,8 @@
 //
 // param journal STRING: id of the journal
 // param applied INTEGER: newest offset merged
-// param newest INTEGER: newest event time, nanoseconds
+// param newest INTEGER: newest event time, nanoseconds; null for none
 MERGE (l:Ledger {key: $journal})
 ON CREATE SET l.applied = 0, l.newest = $newest
 SET l.applied = CASE WHEN l.applied < $applied THEN $applied ELSE l.applied END,
-    l.newest = CASE WHEN l.newest < $newest THEN $newest ELSE l.newest END
+    l.newest = CASE WHEN l.newest IS NULL OR l.newest < $newest THEN $newest ELSE l.newest END

@@ -146,7 +146,7 @@ def listening_on(host: str | None, port: int | None, unsafe_no_auth: bool = Fals
             "proxy that checks who asks, or say --unsafe-no-auth",
         )
     number = port if port is not None else _number(held.get("port", "5000"))
-    listening = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+    listening = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, proto=socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((address, number))

@@ -55,7 +55,8 @@ class Kept(NamedTuple):
 
     before: int
     upto: int
-    events: list[Event]
+    events: list[tuple[int, Event]]
+    """Each with its offset."""
     appended: list[Appended]
 
 
@@ -69,6 +70,8 @@ class LineageGraph:
         self.journal = journal
         self.store = store
         self._writing = threading.Lock()
+        self._aside: set[int] = set()
+        """Offsets of events that can't be merged."""
 
     @classmethod
     def open(cls, data: Path | None, store: str | None = None, **options: str) -> Self:
@@ -126,7 +129,7 @@ class LineageGraph:
         """
         before = self.journal.last_offset
         appended = self.journal.append(pairs)
-        events = [event for (event, _), at in zip(pairs, appended, strict=True) if at.is_new]
+        events = [(at.offset, event) for (event, _), at in zip(pairs, appended, strict=True) if at.is_new]
         return Kept(before, self.journal.last_offset, events, appended)
 
     def apply(self, kept: Kept) -> None:
@@ -154,18 +157,52 @@ class LineageGraph:
         """Events in the journal that are not in the graph yet. Raises :class:`StoreUnavailable`."""
         return max(0, self.journal.last_offset - self.store.applied)
 
-    def _replay(self) -> int:
+    def _replay(self, upto: int | None = None) -> int:
+        """Merge what the journal holds and the store lacks, up to an offset; the number of events."""
         merged = 0
         for entries in self.journal.replay(self.store.applied, _BATCH):
-            self._merge([read(entry.body) for entry in entries], entries[-1].offset)
-            merged += len(entries)
+            events = [(entry.offset, read(entry.body)) for entry in entries if upto is None or entry.offset <= upto]
+            if events:
+                self._merge(events, events[-1][0])
+                merged += len(events)
+            if len(events) < len(entries):
+                break
         return merged
 
-    def _merge(self, events: Sequence[Event], offset: int) -> None:
-        upserts = Upserts()
-        for event in events:
-            upserts.join(upserts_of(event))
-        self.store.merge(upserts, offset)
+    def _merge(self, events: Sequence[tuple[int, Event]], upto: int) -> None:
+        """Merge events, given with their offsets. One that can't be merged is set aside, for the others' sake."""
+        try:
+            upserts = Upserts()
+            for offset, event in events:
+                if offset not in self._aside:
+                    upserts.join(upserts_of(event))
+            self.store.merge(upserts, upto)
+        except StoreUnavailable:
+            raise
+        except Exception as error:
+            log.exception("events %d to %d could not be merged; looking for the one that can't be", events[0][0], upto)
+            self._merge_apart(events, upto, error)
+
+    def _merge_apart(self, events: Sequence[tuple[int, Event]], upto: int, error: Exception) -> None:
+        """Halve until it is found out which event can't be merged. A store that lost what it held is filled again."""
+        if len(events) == 1:
+            self._set_aside(events[0][0], error)
+            self._replay(events[0][0] - 1)
+            self.store.merge(Upserts(), upto)
+            return
+        is_lost = self.store.applied < events[0][0] - 1
+        size = 1 if is_lost else (len(events) + 1) // 2
+        for first in range(0, len(events), size):
+            part = events[first : first + size]
+            self._replay(part[0][0] - 1)
+            self._merge(part, part[-1][0])
+
+    def _set_aside(self, offset: int, error: Exception) -> None:
+        """Keep an event out of the graph. It stays in the journal, and among the dead letters it tells why."""
+        self._aside.add(offset)
+        (entry,) = next(self.journal.replay(offset - 1, 1))
+        reason = f"is an event, but could not be merged into the graph: {type(error).__name__}: {error}"
+        self.refuse(f"offset {offset} of the journal", InvalidEvent("$", reason), entry.body)
 
     # -- the way of a question
 

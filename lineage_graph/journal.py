@@ -112,6 +112,7 @@ class Journal:
             self.id: str = self._one("SELECT value FROM meta WHERE name = 'id'")
             """A random UUID made with the journal: tells whether a remembered offset is of this journal."""
             self._received: int = self._one("SELECT received FROM events ORDER BY offset DESC LIMIT 1") or 0
+            self._last_offset: int = self._one("SELECT seq FROM sqlite_sequence WHERE name = 'events'") or 0
         except BaseException:
             self.close()
             raise
@@ -180,6 +181,7 @@ class Journal:
                     appended.append(Appended(known[0], True))
                 else:
                     appended.append(Appended(known[0], False))
+        self._last_offset = max([self._last_offset, *(at.offset for at in appended)])
         return appended
 
     def refuse(self, items: Iterable[Refused]) -> None:
@@ -240,7 +242,11 @@ class Journal:
     @property
     def last_offset(self) -> int:
         """The last offset that was given, 0 before the first."""
-        return self._one("SELECT seq FROM sqlite_sequence WHERE name = 'events'") or 0
+        return self._last_offset
+
+    def ping(self) -> None:
+        """Return if the journal can be read."""
+        self._one("SELECT value FROM meta")
 
     @property
     def count(self) -> int:

@@ -99,7 +99,8 @@ def join_maps(into: dict[K, V], other: Mapping[K, V]) -> None:
         into[key] = value if old is None else old.join(value)
 
 
-def _later(a: int | None, b: int | None) -> int | None:
+def later(a: int | None, b: int | None) -> int | None:
+    """The later of two times, either of which may be unknown."""
     return b if a is None else a if b is None else max(a, b)
 
 
@@ -122,8 +123,8 @@ class Dataset:
         self.last_seen = max(self.last_seen, other.last_seen)
         self.roles |= other.roles
         join_facets(self.facets, other.facets)
-        self.written = _later(self.written, other.written)
-        self.dropped = _later(self.dropped, other.dropped)
+        self.written = later(self.written, other.written)
+        self.dropped = later(self.dropped, other.dropped)
         for previous, time in other.renamed_from.items():
             self.renamed_from[previous] = max(time, self.renamed_from.get(previous, time))
         return self
@@ -363,7 +364,7 @@ class Run:
         self.given_ids |= other.given_ids
         self.roles |= other.roles
         self.marks |= other.marks
-        self.alive = _later(self.alive, other.alive)
+        self.alive = later(self.alive, other.alive)
         if other.contained_in and (self.contained_in is None or other.contained_in > self.contained_in):
             self.contained_in = other.contained_in
         join_facets(self.facets, other.facets)

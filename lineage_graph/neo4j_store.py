@@ -32,6 +32,7 @@ from lineage_graph.model import (
     Run,
     RunKey,
     key_of,
+    later,
 )
 from lineage_graph.neo4j_write import Writer
 from lineage_graph.projection import Output, Use, UseKey, fold
@@ -321,7 +322,7 @@ class Neo4jStore:
             with self._driver.session() as session:
                 session.execute_write(self._merge, upserts, offset)
         self._applied = max(self.applied, offset)
-        self._newest = max(upserts.newest, self._newest or upserts.newest)
+        self._newest = later(self._newest, upserts.newest)
 
     def _merge(self, transaction: neo4j.ManagedTransaction, upserts: Upserts, offset: int) -> None:
         graph = _Graph(transaction)

@@ -23,6 +23,7 @@ from lineage_graph.model import (
     Run,
     RunKey,
     Schema,
+    later,
 )
 from lineage_graph.projection import Changes, Output, Use, UseKey, fold
 from lineage_graph.steps import StepMemory
@@ -268,9 +269,14 @@ class NetworkXStore:
 
     def merge(self, upserts: Upserts, offset: int) -> None:
         with self._lock:
-            self._graph.put(fold(upserts, self._graph))
+            try:
+                self._graph.put(fold(upserts, self._graph))
+            except BaseException:
+                # What is held may be changed in part; whoever keeps the journal fills an empty store again.
+                self._graph, self.applied, self.newest_event = _Graph(), 0, None
+                raise
             self.applied = max(self.applied, offset)
-            self.newest_event = max(upserts.newest, self.newest_event or upserts.newest)
+            self.newest_event = later(self.newest_event, upserts.newest)
 
     @contextmanager
     def look(self) -> Iterator[Neighbourhood]:

@@ -8,6 +8,7 @@ and the one that exists counts; where two exist, the answer is an error that nam
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from lineage_graph.cut import Names, NodeId
@@ -37,6 +38,7 @@ class Asked(NamedTuple):
         return ":".join(["datasetField" if self.field is not None else self.type, *parts])
 
 
+@lru_cache(maxsize=50_000)
 def text_id(node: NodeId) -> str:
     """``("dataset", namespace, name)`` and the like as an id of the API."""
     kind = {"column": "datasetField"}.get(node[0], node[0])

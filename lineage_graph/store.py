@@ -97,7 +97,8 @@ class Store(Protocol):
     def merge(self, upserts: Upserts, offset: int) -> None:
         """Join upserts into the graph; ``offset`` is the newest journal offset they come from.
 
-        Raises :class:`~lineage_graph.errors.StoreUnavailable` when nothing was written.
+        Raises :class:`~lineage_graph.errors.StoreUnavailable` when nothing was written because the store does not
+        answer. Any other error says that these upserts can't be merged: the store is then as before, or empty.
         """
         ...
 

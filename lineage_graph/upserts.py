@@ -33,6 +33,7 @@ from lineage_graph.model import (
     Schema,
     Transformation,
     join_maps,
+    later,
 )
 
 
@@ -48,7 +49,7 @@ class Upserts:
     schemas: dict[tuple[DatasetKey, Schema], Evidence] = field(default_factory=dict)
     mappings: dict[str, ColumnMapping] = field(default_factory=dict)
     columns: set[tuple[DatasetKey, str]] = field(default_factory=set)
-    newest: int = field(default=0, kw_only=True)
+    newest: int | None = field(default=None, kw_only=True)
     """Newest event time."""
 
     def join(self, other: Upserts) -> Upserts:
@@ -61,7 +62,7 @@ class Upserts:
         join_maps(self.schemas, other.schemas)
         self.mappings |= other.mappings
         self.columns |= other.columns
-        self.newest = max(self.newest, other.newest)
+        self.newest = later(self.newest, other.newest)
         return self
 
 
