@@ -81,7 +81,7 @@ class LineageGraph:
         be used and :class:`BadRequest` for a store URI of an unknown kind. A store that is away is waited for later.
         """
         journal = Journal.open(data)
-        graph = cls(journal, open_store(store, journal.id, **options))
+        graph = cls(journal, open_store(store, journal, data, **options))
         try:
             graph.catch_up()
         except StoreUnavailable as error:

@@ -230,6 +230,11 @@ class Journal:
         rows = self._rows("SELECT offset, received, body FROM events WHERE digest = ?", digest)
         return Entry(rows[0][0], rows[0][1], zstandard.decompress(rows[0][2])) if rows else None
 
+    def digest_at(self, offset: int) -> str | None:
+        """The digest of the event at an offset, if there is one."""
+        rows = self._rows("SELECT digest FROM events WHERE offset = ?", offset)
+        return rows[0][0] if rows else None
+
     def dead_letters(self, after: int = 0, limit: int = 1000) -> list[DeadLetter]:
         """Up to ``limit`` dead letters with an id greater than ``after``, oldest first."""
         rows = self._rows(

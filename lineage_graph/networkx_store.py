@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from lineage_graph.elements import Element, elements_of
 from lineage_graph.model import (
@@ -26,12 +27,16 @@ from lineage_graph.model import (
     later,
 )
 from lineage_graph.projection import Changes, Output, Use, UseKey, fold
+from lineage_graph.snapshot import KINDS, Part, Snapshots
 from lineage_graph.steps import StepMemory
 from lineage_graph.store import Found, Neighbourhood, found_in
 from lineage_graph.upserts import Upserts
 
 _MANY = 2_000
 """Outputs of one job from which it is cheaper to find out all steps again than to tell which have changed."""
+
+_SAVED_EVERY, _WORTH_SAVING = 100_000, 500
+"""Events merged after which the graph is saved while it goes on, and when it is closed."""
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -42,6 +47,18 @@ _mapping = lru_cache(maxsize=4_096)(ColumnMapping.of_content)
 
 def _held(held: dict[K, V], keys: Iterable[K]) -> dict[K, V]:
     return {key: held[key] for key in keys if key in held}
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """All that is made here stays; looking through it for garbage would take most of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class _Graph:
@@ -241,6 +258,23 @@ class _Graph:
             for source, _ in self._flows.pop(digest).sources:
                 del self._flows_by_source[source][digest]
 
+    def parts(self) -> Iterator[Part]:
+        """What is held, by the kinds of :data:`~lineage_graph.snapshot.KINDS`."""
+        for kind in KINDS:
+            yield kind, getattr(self, f"_{kind}")
+
+    def fill(self, kind: str, part: dict[Any, Any]) -> None:
+        """Take back what :meth:`parts` gave."""
+        if kind in ("datasets", "jobs", "runs", "outputs", "reads", "schemas"):
+            changes = Changes()
+            setattr(changes, kind, part)
+            self._put(changes)
+        elif kind == "uses":
+            uses = {(output, digest): use for output, held in part.items() for digest, use in held.items()}
+            self._put(Changes(uses=uses, flows=_held(self._flows, {digest for _, digest in uses})))
+        else:
+            getattr(self, f"_{kind}").update(part)
+
     def all_changes(self) -> Changes:
         """Everything held, in the shape of a change to an empty store."""
         used = {digest for uses in self._uses.values() for digest in uses}
@@ -261,11 +295,33 @@ class _Graph:
 class NetworkXStore:
     """The :class:`~lineage_graph.store.Store` in memory. One merge at a time; a cut waits for it and sees all of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, snapshots: Snapshots | None = None) -> None:
         self._graph = _Graph()
         self._lock = threading.RLock()
         self.applied = 0
         self.newest_event: int | None = None
+        self._snapshots = snapshots
+        self._saved = 0
+        """Offset of the newest snapshot."""
+        if snapshots is not None:
+            self._take_back(snapshots)
+
+    def _take_back(self, snapshots: Snapshots) -> None:
+        with _without_collector():
+            found = snapshots.load()
+            if found is not None:
+                header, parts = found
+                for kind, part in parts:
+                    self._graph.fill(kind, part)
+                self.applied = self._saved = header.applied
+                self.newest_event = header.newest
+
+    def _save(self, worth: int) -> None:
+        """Save the graph if so many events at least were merged since it was."""
+        if self._snapshots is not None and self.applied - self._saved >= worth:
+            with _without_collector():
+                self._snapshots.save(self.applied, self.newest_event, self._graph.parts())
+            self._saved = self.applied
 
     def merge(self, upserts: Upserts, offset: int) -> None:
         with self._lock:
@@ -277,6 +333,7 @@ class NetworkXStore:
                 raise
             self.applied = max(self.applied, offset)
             self.newest_event = later(self.newest_event, upserts.newest)
+            self._save(_SAVED_EVERY)
 
     @contextmanager
     def look(self) -> Iterator[Neighbourhood]:
@@ -301,4 +358,5 @@ class NetworkXStore:
             yield from elements_of(self._graph.all_changes())
 
     def close(self) -> None:
-        """Nothing is held open."""
+        with self._lock:
+            self._save(_WORTH_SAVING)

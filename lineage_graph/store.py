@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from lineage_graph.elements import Element
 from lineage_graph.errors import BadRequest
+from lineage_graph.journal import Journal
 from lineage_graph.model import (
     ColumnMapping,
     Dataset,
@@ -162,21 +164,23 @@ def closeness(hit: Found, text: str) -> tuple[int, str, str, str]:
     return kind, hit.name, hit.namespace, hit.type
 
 
-def open_store(uri: str | None, journal_id: str, **options: str) -> Store:
+def open_store(uri: str | None, journal: Journal, folder: Path | None, **options: str) -> Store:
     """The store that a URI names: ``None`` for the embedded one, ``bolt://…`` or ``neo4j://…`` for Neo4j.
 
-    Raises :class:`~lineage_graph.errors.BadRequest` for another scheme.
+    ``journal`` is what is merged into it; the embedded one saves itself in ``folder``. Raises
+    :class:`~lineage_graph.errors.BadRequest` for another scheme.
     """
     if uri is None:
         from lineage_graph.networkx_store import NetworkXStore
+        from lineage_graph.snapshot import Snapshots
 
-        return NetworkXStore()
+        return NetworkXStore(Snapshots(folder, journal) if folder is not None else None)
     if uri.split("://")[0] in ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc"):
         if "@" in uri.split("://", 1)[1]:
             raise BadRequest("store", "holds a user or password; give them as neo4j_user and neo4j_password instead")
         from lineage_graph.neo4j_store import Neo4jStore
 
-        return Neo4jStore(uri, journal_id, **options)
+        return Neo4jStore(uri, journal.id, **options)
     raise BadRequest(
         "store",
         f"{uri!r} is no store; give bolt://host:port or neo4j://host:port, or none for the embedded one",
