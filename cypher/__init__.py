@@ -41,6 +41,12 @@ class Query:
         """The file's statements; all but the schema hold one."""
         return [part.strip() for part in self.text.split(";") if part.strip()]
 
+    @property
+    def gathered(self) -> str:
+        """The query with all of its rows in one, a list named ``rows`` of lists: a driver spends more on a record than
+        on what is in it."""
+        return f"CALL {{\n{self.text}\n}}\nRETURN collect([{', '.join(self.columns)}]) AS rows"
+
 
 @cache
 def query(name: str) -> Query:

@@ -57,6 +57,12 @@ def key_of(kind: str, *parts: str) -> str:
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
+@lru_cache(maxsize=200_000)
+def shared_key(namespace: str, name: str) -> tuple[str, str]:
+    """The key of a dataset or job: one object for all that hold it, since a graph in memory holds each many times."""
+    return namespace, name
+
+
 @dataclass(slots=True)
 class Evidence:
     """Who said so, first and last: the explanation that every edge carries (design 3)."""

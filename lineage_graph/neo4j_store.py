@@ -44,7 +44,6 @@ _ROWS = 5_000
 
 K = TypeVar("K")
 V = TypeVar("V")
-Ask = Callable[..., list[neo4j.Record]]
 
 
 def execution_key(execution: ExecutionKey) -> str:
@@ -66,8 +65,14 @@ class _Graph:
         self.texts: dict[str, Any] = {}
         """Packed text by node key, as it was read."""
 
-    def ask(self, name: str, **parameters: Any) -> list[neo4j.Record]:
-        return list(self._transaction.run(query(name).text, parameters))
+    def ask(self, name: str, **parameters: Any) -> list[list[Any]]:
+        """The rows of a query of the library; none for one that only writes."""
+        asked = query(name)
+        if not asked.columns:
+            self._transaction.run(asked.text, parameters).consume()
+            return []
+        rows: list[list[Any]] = self._transaction.run(asked.gathered, parameters).single(strict=True)["rows"]
+        return rows
 
     def _fetch(self, what: str, keys: Iterable[K], fetch: Callable[[list[K]], dict[K, V]]) -> dict[K, V]:
         memory = self._memory.setdefault(what, {})

@@ -44,7 +44,7 @@ def _plain(value: Any) -> Any:
 
 
 def unpack(text: str) -> Any:
-    return decode(text.encode())
+    return orjson.loads(text)
 
 
 def _pair(value: list[str]) -> tuple[str, str]:
@@ -52,11 +52,12 @@ def _pair(value: list[str]) -> tuple[str, str]:
 
 
 def _facets_out(facets: Facets) -> dict[str, Any]:
-    return {name: [time, digest, _raw(content)] for name, (time, digest, content) in facets.items()}
+    """Content as text in the text: what is never shown need not be read to be held."""
+    return {name: [time, digest, content and content.decode()] for name, (time, digest, content) in facets.items()}
 
 
 def _facets_in(packed: dict[str, Any]) -> Facets:
-    return {name: (time, digest, _content(value)) for name, (time, digest, value) in packed.items()}
+    return {name: (time, digest, text and text.encode()) for name, (time, digest, text) in packed.items()}
 
 
 def _raw(content: bytes | None) -> orjson.Fragment | None:
@@ -97,7 +98,7 @@ def pack_dataset(dataset: Dataset) -> tuple[str, str]:
 def unpack_dataset(key: DatasetKey, state: str, facets: str) -> Dataset:
     first, last, roles, stamps, written, dropped, renamed = unpack(state)
     names = {(namespace, name): time for namespace, name, time in renamed}
-    held = _facets_joined(stamps, unpack(facets))
+    held = _facets_joined(stamps, decode(facets.encode()))
     return Dataset(key, first, last, frozenset(roles), held, written, dropped, names)
 
 
@@ -139,7 +140,7 @@ def pack_job(job: Job) -> tuple[str, str]:
 
 def unpack_job(key: JobKey, state: str, facets: str) -> Job:
     first, last, roles, stamps, parents, after, last_run = unpack(state)
-    held = _facets_joined(stamps, unpack(facets))
+    held = _facets_joined(stamps, decode(facets.encode()))
     run = (last_run[0], last_run[1]) if last_run else None
     return Job(key, first, last, frozenset(roles), held, _jobs_in(parents), _jobs_in(after), run)
 

@@ -34,6 +34,7 @@ from lineage_graph.model import (
     Transformation,
     join_maps,
     later,
+    shared_key,
 )
 
 
@@ -87,7 +88,7 @@ class _Reader:
         if isinstance(event, RunEvent):
             self.run_event(event)
         elif isinstance(event, JobEvent):
-            job = self.job((event.job.namespace, event.job.name), "reported", event.job.facets)
+            job = self.job(shared_key(event.job.namespace, event.job.name), "reported", event.job.facets)
             run = self.declaration(job.key)
             self.datasets(run, event.inputs or (), event.outputs or ())
             self.job_lineage(run, event.job.facets)
@@ -99,7 +100,7 @@ class _Reader:
     # -- events
 
     def run_event(self, event: RunEvent) -> None:
-        job = self.job((event.job.namespace, event.job.name), "reported", event.job.facets)
+        job = self.job(shared_key(event.job.namespace, event.job.name), "reported", event.job.facets)
         run = self.run((*job.key, event.run.run_id), "reported")
         run.facets = self.facets(event.run.facets)
         if event.run.given_id is not None:
@@ -118,7 +119,7 @@ class _Reader:
 
     def dataset_event(self, event: DatasetEvent) -> None:
         """A DatasetEvent declares the dataset; with a lineage facet it declares its sources too, with no job."""
-        dataset = self.dataset((event.dataset.namespace, event.dataset.name), "event", event.dataset.facets)
+        dataset = self.dataset(shared_key(event.dataset.namespace, event.dataset.name), "event", event.dataset.facets)
         change = _object(event.dataset.facets.get("lifecycleStateChange"))
         if change.get("lifecycleStateChange") == "DROP":
             dataset.dropped = self.time
@@ -203,12 +204,12 @@ class _Reader:
 
     def datasets(self, run: Run, inputs: Iterable[Any], outputs: Iterable[Any]) -> None:
         for ref in inputs:
-            dataset = self.dataset((ref.namespace, ref.name), "input", ref.facets)
+            dataset = self.dataset(shared_key(ref.namespace, ref.name), "input", ref.facets)
             own = self.facets(_of_run(ref.facets) | ref.input_facets)
             run.inputs.setdefault(dataset.key, RunInput(self.stamp, self.stamp)).facets.update(own)
             self.declared_sources(dataset.key, ref.facets)
         for ref in outputs:
-            dataset = self.dataset((ref.namespace, ref.name), "output", ref.facets)
+            dataset = self.dataset(shared_key(ref.namespace, ref.name), "output", ref.facets)
             self.output(run, dataset.key, ref.facets, _of_run(ref.facets) | ref.output_facets)
 
     def output(self, run: Run, key: DatasetKey, facets: dict[str, Any], own: dict[str, Any]) -> None:
@@ -359,7 +360,7 @@ def _text(value: Any) -> str:
 def _identifier(value: dict[str, Any]) -> tuple[str, str] | None:
     namespace, name = value.get("namespace"), value.get("name")
     if isinstance(namespace, str) and isinstance(name, str) and namespace and name:
-        return namespace, name
+        return shared_key(namespace, name)
     return None
 
 
