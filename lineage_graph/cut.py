@@ -23,14 +23,13 @@ from lineage_graph.elements import schema_fields
 from lineage_graph.model import (
     NO_JOB,
     NOTHING,
-    Dataset,
     DatasetKey,
     Flow,
     JobKey,
     Life,
     OutputKey,
-    joined_to,
 )
+from lineage_graph.names import Names
 from lineage_graph.scope import Scope
 from lineage_graph.steps import Step, Steps
 from lineage_graph.store import Neighbourhood
@@ -40,61 +39,6 @@ TruncatedBy: TypeAlias = Literal["depth", "nodes", "time", "permission"]
 CutGraph: TypeAlias = "nx.MultiDiGraph[NodeId]"
 
 
-class Names:
-    """Which names are one dataset (design 2), learned from the store as far as a cut needs it.
-
-    Symlinks join both ways and in chains; a rename joins until the old name is written again.
-    """
-
-    def __init__(self, near: Neighbourhood) -> None:
-        self._near = near
-        self._entities: dict[DatasetKey, Dataset] = {}
-        self._group: dict[DatasetKey, DatasetKey] = {}
-        self.members: dict[DatasetKey, list[Dataset]] = {}
-
-    def learn(self, keys: Iterable[DatasetKey]) -> None:
-        """Find the groups of these names; those known already cost nothing."""
-        fresh = {key for key in keys if key not in self._group}
-        if not fresh:
-            return
-        reached, level = set(fresh), set(fresh)
-        self._load(level)
-        while level:
-            level = self._near.alias_claims(level) - reached
-            self._load(level)
-            reached |= level
-        joined: nx.Graph[DatasetKey] = nx.Graph()
-        joined.add_nodes_from(key for key in reached if key in self._entities)
-        for key in list(joined):
-            joined.add_edges_from((key, other) for other in joined_to(self._entities[key], self._entities))
-        for group in nx.connected_components(joined):
-            members = sorted((self._entities[key] for key in group), key=_rank)
-            self.members[members[0].key] = members
-            self._group.update((key, members[0].key) for key in group)
-
-    def knows(self, key: DatasetKey) -> bool:
-        """Whether the dataset exists, once its name was learned."""
-        return key in self._group
-
-    def canonical(self, key: DatasetKey) -> DatasetKey:
-        """The name that stands for all names of a dataset that exists."""
-        return self._group[key]
-
-    def life(self, key: DatasetKey) -> Life:
-        """How the dataset stands that has this name."""
-        return Life.of(self.members[self._group[key]])
-
-    def _load(self, keys: set[DatasetKey]) -> None:
-        """With the previous names of renames, whose later writes decide whether the rename still joins."""
-        self._entities |= self._near.datasets(keys - self._entities.keys())
-
-
-def _rank(dataset: Dataset) -> tuple[bool, bool, bool, DatasetKey]:
-    """The name to show first: not a former one, the one that its writers use, one that events use at all, by text."""
-    used = not dataset.roles.isdisjoint(("input", "event", "lineage"))
-    return "renamed" in dataset.roles, "output" not in dataset.roles, not used, dataset.key
-
-
 class Cutter:
     """Makes cuts in one scope from one view of a store."""
 
@@ -102,6 +46,7 @@ class Cutter:
         self.near = near
         self.scope = scope
         self.names = Names(near)
+        self._expected: set[bool] = set()
 
     def cut(self, keys: Iterable[DatasetKey], downstream: bool) -> CutGraph:
         """The graph of what lies one step away from these datasets."""
@@ -120,18 +65,27 @@ class Cutter:
         self._add_jobs(graph)
         return graph
 
+    def expect(self, keys: Iterable[DatasetKey], downstream: bool) -> None:
+        """Told from where a walk goes deep. Unless steps from there are remembered, all that lies on the way is fetched
+        at once, which beats a fetch a level."""
+        if downstream not in self._expected and not self._held(downstream).keys() >= {*keys}:
+            self._expected.add(downstream)
+            self.near.expect(keys, downstream)
+
+    def _held(self, downstream: bool) -> dict[DatasetKey, Steps]:
+        return self.near.memory.held(downstream) if self.scope == Scope() else {}
+
     def steps(self, keys: Iterable[DatasetKey], downstream: bool) -> dict[DatasetKey, Steps]:
         """The steps from each of these datasets, given by the names that stand for them."""
-        memory = self.near.memory if self.scope == Scope() else None
-        held = memory.held(downstream) if memory is not None else {}
-        found = {key: held[key] for key in keys if key in held}
+        held = self._held(downstream)
+        found = {key: steps for key in keys if (steps := held.get(key)) is not None}
         missing = [key for key in keys if key not in found]
         if missing:
             self.names.learn(missing)
             new = self._new_steps(missing, downstream)
             found |= new
-            if memory is not None:
-                memory.keep(downstream, new, {m.key: key for key in missing for m in self.names.members[key]})
+            if self.scope == Scope():
+                self.near.memory.keep(downstream, new, {m.key: key for key in missing for m in self.names.members[key]})
         return found
 
     def _new_steps(self, keys: list[DatasetKey], downstream: bool) -> dict[DatasetKey, Steps]:

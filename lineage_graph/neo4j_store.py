@@ -34,8 +34,10 @@ from lineage_graph.model import (
     key_of,
     later,
 )
+from lineage_graph.names import standing_of
 from lineage_graph.neo4j_write import Writer
-from lineage_graph.projection import Output, Use, UseKey, fold
+from lineage_graph.projection import Changes, Output, Use, UseKey, fold
+from lineage_graph.steps import StepMemory, StepView, Touched
 from lineage_graph.store import Found, Neighbourhood, found_in
 from lineage_graph.upserts import Upserts
 
@@ -57,10 +59,9 @@ def _output(parts: list[str]) -> OutputKey:
 class _Graph:
     """The stored graph as seen from one transaction; remembers what it fetched, so nothing is asked twice."""
 
-    memory = None
-
-    def __init__(self, transaction: neo4j.Transaction | neo4j.ManagedTransaction) -> None:
+    def __init__(self, transaction: neo4j.Transaction | neo4j.ManagedTransaction, memory: StepView) -> None:
         self._transaction = transaction
+        self.memory = memory
         self._memory: dict[str, dict[Any, Any]] = {}
         self.texts: dict[str, Any] = {}
         """Packed text by node key, as it was read."""
@@ -187,6 +188,14 @@ class _Graph:
             ),
         )
 
+    def touched(self, changes: Changes, turned: set[str]) -> Touched:
+        """What steps a merge may reach; ``turned`` are flows that became current or ceased to be."""
+        flows = [*changes.flows.values(), *self.flows(turned - changes.flows.keys()).values()]
+        near = {*changes.datasets, *(output[1] for output in changes.outputs)}
+        near.update(source for flow in flows for source, _ in flow.sources)
+        self._memory["datasets"] |= changes.datasets
+        return Touched(near, {output[0] for output in changes.outputs}, standing_of(self, changes.datasets))
+
     # -- what a cut asks for beyond that
 
     def expect(self, keys: Iterable[DatasetKey], downstream: bool) -> None:
@@ -302,6 +311,9 @@ class Neo4jStore:
             max_transaction_retry_time=20,
             notifications_min_severity="OFF",
         )
+        self._steps = StepMemory()
+        self._others: dict[str, int] = {}
+        """How far other journals are in the database, as last seen."""
         self._applied: int | None = None
         self._newest: int | None = None
         self._prepared = False
@@ -324,16 +336,25 @@ class Neo4jStore:
     def merge(self, upserts: Upserts, offset: int) -> None:
         with self._answering():
             self._prepare()
-            with self._driver.session() as session:
-                session.execute_write(self._merge, upserts, offset)
+            try:
+                with self._driver.session() as session:
+                    touched = session.execute_write(self._merge, upserts, offset)
+            except BaseException:
+                # It may have been written though the answer got lost.
+                self._steps.forget_all()
+                raise
+        self._steps.touched(touched)
         self._applied = max(self.applied, offset)
         self._newest = later(self._newest, upserts.newest)
 
-    def _merge(self, transaction: neo4j.ManagedTransaction, upserts: Upserts, offset: int) -> None:
-        graph = _Graph(transaction)
+    def _merge(self, transaction: neo4j.ManagedTransaction, upserts: Upserts, offset: int) -> Touched:
+        graph = _Graph(transaction, self._steps.look())
         graph.lock(upserts.datasets, upserts.jobs)
-        Writer(graph.ask, graph.texts).write(fold(upserts, graph))
+        changes = fold(upserts, graph)
+        writer = Writer(graph.ask, graph.texts)
+        writer.write(changes)
         graph.ask("advance_ledger", journal=self._journal, applied=offset, newest=upserts.newest)
+        return graph.touched(changes, writer.turned)
 
     def _prepare(self) -> None:
         """Constraints must stand before the first event is merged."""
@@ -352,7 +373,18 @@ class Neo4jStore:
             self._driver.session(default_access_mode=neo4j.READ_ACCESS) as session,
             session.begin_transaction() as transaction,
         ):
-            yield _Graph(transaction)
+            yield _Graph(transaction, self._remembered(transaction))
+
+    def _remembered(self, transaction: neo4j.Transaction) -> StepView:
+        """What is remembered, unless others have merged since, or somebody emptied the database."""
+        view = self._steps.look()
+        ledgers = dict(map(tuple, _Graph(transaction, view).ask("read_ledgers")))
+        own = ledgers.pop(self._journal, 0)
+        if ledgers != self._others or own < (self._applied or 0):
+            self._others = ledgers
+            self._steps.forget_all()
+            view = self._steps.look()
+        return view
 
     def ping(self) -> None:
         with self._answering():

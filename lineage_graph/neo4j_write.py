@@ -32,6 +32,8 @@ class Writer:
     def __init__(self, ask: Callable[..., Any], before: dict[str, Any]) -> None:
         self._ask = ask
         self._before = before
+        self.turned: set[str] = set()
+        """Digests of flows that became current, or ceased to be."""
 
     def write(self, changes: Changes) -> None:
         self._nodes(changes)
@@ -286,7 +288,14 @@ class Writer:
         for output in changes.outputs.values():
             old_text = self._before.get(elements.output_key(output.key))
             old = packing.unpack_output(output.key, old_text) if old_text else Output(output.key)
-            feeds += self._feed_marks(output, old) if output.key[1] != NOTHING else []
+            turned = self._turned(output, old)
+            self.turned |= turned.keys()
+            if output.key[1] != NOTHING:
+                end = elements.dataset_key(output.key[1])
+                feeds += [
+                    {"start": elements.flow_key(digest), "end": end, "current": how is not None, "how": how}
+                    for digest, how in turned.items()
+                ]
             was, now = elements.current_mappings(old), elements.current_mappings(output)
             columns += [
                 {"evidence": elements.use_key(output.key, digest), "current": digest in now} for digest in was ^ now
@@ -296,18 +305,10 @@ class Writer:
         self._send("mark_influences", columns)
 
     @staticmethod
-    def _feed_marks(output: Output, old: Output) -> list[Row]:
+    def _turned(output: Output, old: Output) -> dict[str, str | None]:
+        """Flows that count otherwise than before: digest -> how they count now."""
         was, now = elements.current_flows(old), elements.current_flows(output)
-        return [
-            {
-                "start": elements.flow_key(digest),
-                "end": elements.dataset_key(output.key[1]),
-                "current": digest in now,
-                "how": now.get(digest),
-            }
-            for digest in was.keys() | now.keys()
-            if was.get(digest) != now.get(digest)
-        ]
+        return {digest: now.get(digest) for digest in was.keys() | now.keys() if was.get(digest) != now.get(digest)}
 
     def _lost(self, changes: Changes) -> None:
         lost: list[tuple[OutputKey, str]] = [key for key, use in changes.uses.items() if use is None]

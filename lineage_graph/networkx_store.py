@@ -28,14 +28,12 @@ from lineage_graph.model import (
     Schema,
     later,
 )
+from lineage_graph.names import standing_of
 from lineage_graph.projection import Changes, Output, Use, UseKey, fold
 from lineage_graph.snapshot import KINDS, Part, Snapshots
-from lineage_graph.steps import StepMemory
+from lineage_graph.steps import StepMemory, StepView, Touched
 from lineage_graph.store import Found, Neighbourhood, found_in
 from lineage_graph.upserts import Upserts
-
-_MANY = 2_000
-"""Outputs of one job from which it is cheaper to find out all steps again than to tell which have changed."""
 
 _SAVED_EVERY, _WORTH_SAVING = 100_000, 500
 """Events merged after which the graph is saved while it goes on, and when it is closed."""
@@ -90,9 +88,11 @@ class _Graph:
         self._writers: dict[DatasetKey, dict[JobKey, None]] = {}
         self._names: dict[DatasetKey, frozenset[DatasetKey]] = {}
         self._named_by: dict[DatasetKey, dict[DatasetKey, None]] = {}
-        self._standing: dict[DatasetKey, tuple[object, ...]] = {}
-        """What of a dataset may change which names are one dataset, or what counts of another one."""
-        self.memory = StepMemory()
+        self.steps = StepMemory()
+
+    @property
+    def memory(self) -> StepView:
+        return self.steps.look()
 
     def expect(self, keys: Iterable[DatasetKey], downstream: bool) -> None:
         """All of it is at hand."""
@@ -156,10 +156,6 @@ class _Graph:
 
     def put(self, changes: Changes) -> None:
         """Take in what a fold changed; entities are the ones held already, or new."""
-        self._put(changes)
-        self._forget(changes)
-
-    def _put(self, changes: Changes) -> None:
         self._reads.update(changes.reads)
         self._schemas.update(changes.schemas)
         compress = zstandard.ZstdCompressor(level=1).compress
@@ -193,46 +189,14 @@ class _Graph:
                 for source, _ in changes.flows[digest].sources:
                     self._flows_by_source.setdefault(source, {})[digest] = None
 
-    def _forget(self, changes: Changes) -> None:
-        """Drop from memory the steps that a change may reach: those of all that the jobs concerned read and write."""
-        for key, dataset in changes.datasets.items():
-            standing = self._standing_of(key, dataset)
-            if standing != self._standing.get(key, ()):
-                self._standing[key] = standing
-                self.memory.forget_all()
-        if not self.memory:
-            return
-        near = set(changes.datasets)
-        flows = [changes.flows[digest] for _, digest in changes.uses if digest in changes.flows]
-        for job in {output[0] for output in changes.outputs}:
-            outputs = self._outputs_by_job[job]
-            if len(outputs) > _MANY:
-                self.memory.forget_all()
-                return
-            near.update(output[1] for output in outputs)
-            digests = {digest for output in outputs for digest in self._uses.get(output, ())}
-            flows += _held(self._flows, digests).values()
+    def touched(self, changes: Changes) -> Touched:
+        """What steps a change may reach: those of all that the jobs concerned read and write, or make."""
+        jobs = {output[0] for output in changes.outputs}
+        digests = {digest for output in changes.outputs for digest in self._uses.get(output, ())}
+        flows = [*changes.flows.values(), *_held(self._flows, digests).values()]
+        near = {*changes.datasets, *(output[1] for output in changes.outputs)}
         near.update(source for flow in flows for source, _ in flow.sources)
-        self.memory.forget(near)
-
-    def _standing_of(self, key: DatasetKey, dataset: Dataset) -> tuple[object, ...]:
-        """Empty for a dataset of one name that was never dropped: nothing beyond its jobs depends on it."""
-        names, written = self._names.get(key, frozenset()), dataset.written
-        if not names and dataset.dropped is None and not self._named_by.get(key):
-            return ()
-        dropped = [member.dropped for member in self._members_of(key) if member.dropped is not None]
-        began_again = bool(dropped) and written is not None and written > max(dropped)
-        renames = written if dataset.renamed_from or "renamed" in dataset.roles else None
-        renamed_from = tuple(sorted(dataset.renamed_from.items()))
-        return names, dataset.dropped, began_again, dataset.roles, renames, renamed_from
-
-    def _members_of(self, key: DatasetKey) -> list[Dataset]:
-        """All that names may make one dataset with this one."""
-        reached, level = {key}, {key}
-        while level:
-            level = self.alias_claims(level) - reached
-            reached |= level
-        return [self._datasets[name] for name in reached if name in self._datasets]
+        return Touched(near, jobs, standing_of(self, changes.datasets))
 
     def _index_run(self, key: RunKey, run: Run) -> None:
         before, execution = self._execution_of.get(key), run.execution
@@ -277,10 +241,10 @@ class _Graph:
         if kind in ("datasets", "jobs", "runs", "outputs", "reads", "schemas"):
             changes = Changes()
             setattr(changes, kind, part)
-            self._put(changes)
+            self.put(changes)
         elif kind == "uses":
             uses = {(output, digest): use for output, held in part.items() for digest, use in held.items()}
-            self._put(Changes(uses=uses, flows=_held(self._flows, {digest for _, digest in uses})))
+            self.put(Changes(uses=uses, flows=_held(self._flows, {digest for _, digest in uses})))
         else:
             getattr(self, f"_{kind}").update(part)
 
@@ -335,7 +299,9 @@ class NetworkXStore:
     def merge(self, upserts: Upserts, offset: int) -> None:
         with self._lock:
             try:
-                self._graph.put(fold(upserts, self._graph))
+                changes = fold(upserts, self._graph)
+                self._graph.put(changes)
+                self._graph.steps.touched(self._graph.touched(changes))
             except BaseException:
                 # What is held may be changed in part; whoever keeps the journal fills an empty store again.
                 self._graph, self.applied, self.newest_event = _Graph(), 0, None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -40,40 +41,102 @@ class Steps:
         self.bare = [*dict.fromkeys(step.output for step in crossed if not step.mappings)]
 
 
-class StepMemory:
-    """Steps that hold in the scope ``current`` until a merge changes them.
+class Touched(NamedTuple):
+    """What a merge may have changed: steps from these datasets, and steps that these jobs make."""
 
-    A store in this process owns one and forgets in it what each merge may have changed.
+    datasets: set[DatasetKey]
+    jobs: set[JobKey]
+    standing: dict[DatasetKey, object]
+    """Of each dataset that has several names or was dropped: which names it has, and which lives have ended."""
+
+
+class StepMemory:
+    """Steps that hold in the scope ``current`` until a merge changes them. May be used from several threads.
+
+    A store owns one, and tells it what each merge touched. Steps found while merges went on are kept only where none of
+    these touched them.
     """
 
     _MOST = 400_000
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._held: dict[bool, dict[DatasetKey, Steps]] = {False: {}, True: {}}
         self._stands_for: dict[DatasetKey, DatasetKey] = {}
         """For other names of a dataset: the one that its steps are held by."""
+        self._made_by: dict[JobKey, set[DatasetKey]] = {}
+        """Datasets with steps held that a job makes."""
+        self._standing: dict[DatasetKey, object] = {}
+        self._merges = self._all_forgotten = 0
+        self._forgotten: dict[tuple[str, ...], int] = {}
+        """At which merge a dataset, or a job (its key after an empty text), was last touched."""
 
-    def __bool__(self) -> bool:
-        return bool(self._held[True] or self._held[False])
+    def look(self) -> StepView:
+        """A view for one question."""
+        return StepView(self, self._merges)
 
     def held(self, downstream: bool) -> dict[DatasetKey, Steps]:
         return self._held[downstream]
 
-    def keep(self, downstream: bool, found: dict[DatasetKey, Steps], names: dict[DatasetKey, DatasetKey]) -> None:
-        """``names``: each name of these datasets with the one that stands for it."""
-        if len(self._held[downstream]) > self._MOST:
-            self.forget_all()
-        self._held[downstream].update(found)
-        self._stands_for.update((name, key) for name, key in names.items() if name != key)
+    def keep(
+        self, downstream: bool, found: dict[DatasetKey, Steps], names: dict[DatasetKey, DatasetKey], since: int
+    ) -> None:
+        """Hold what was found since a merge. ``names``: each name of these datasets with the one that stands for it."""
+        with self._lock:
+            if self._all_forgotten > since:
+                return
+            if len(self._held[downstream]) > self._MOST:
+                self._forget_all()
+            stale = {key for name, key in names.items() if self._forgotten.get(name, 0) > since}
+            for key, steps in found.items():
+                if key in stale or any(self._forgotten.get(("", *job), 0) > since for job in steps.jobs):
+                    continue
+                self._held[downstream][key] = steps
+                for job in steps.jobs:
+                    self._made_by.setdefault(job, set()).add(key)
+            self._stands_for.update((name, key) for name, key in names.items() if name != key)
 
-    def forget(self, names: Iterable[DatasetKey]) -> None:
-        for name in names:
-            key = self._stands_for.get(name, name)
-            self._held[True].pop(key, None)
-            self._held[False].pop(key, None)
+    def touched(self, what: Touched) -> None:
+        """Forget what a merge may have changed; all of it when names or lives did, which may reach anything."""
+        with self._lock:
+            self._merges += 1
+            changed = {
+                name: standing for name, standing in what.standing.items() if self._standing.get(name) != standing
+            }
+            self._standing |= changed
+            if changed or len(self._forgotten) > self._MOST:
+                self._forget_all()
+                return
+            self._forgotten |= dict.fromkeys(what.datasets, self._merges)
+            self._forgotten |= {("", *job): self._merges for job in what.jobs}
+            keys = {self._stands_for.get(name, name) for name in what.datasets}
+            for job in what.jobs:
+                keys |= self._made_by.pop(job, set())
+            for key in keys:
+                self._held[True].pop(key, None)
+                self._held[False].pop(key, None)
 
     def forget_all(self) -> None:
-        """For a change of names or lives, which may reach anything."""
-        self._held[True].clear()
-        self._held[False].clear()
-        self._stands_for.clear()
+        """For what somebody else merged, or may have."""
+        with self._lock:
+            self._merges += 1
+            self._forget_all()
+
+    def _forget_all(self) -> None:
+        self._all_forgotten = self._merges
+        for held in (self._held[True], self._held[False], self._stands_for, self._made_by, self._forgotten):
+            held.clear()
+
+
+class StepView(NamedTuple):
+    """A memory as one question may use it."""
+
+    memory: StepMemory
+    since: int
+    """The merge after which the question began to look."""
+
+    def held(self, downstream: bool) -> dict[DatasetKey, Steps]:
+        return self.memory.held(downstream)
+
+    def keep(self, downstream: bool, found: dict[DatasetKey, Steps], names: dict[DatasetKey, DatasetKey]) -> None:
+        self.memory.keep(downstream, found, names, self.since)

@@ -22,37 +22,32 @@ from lineage_graph.model import (
     Run,
     RunKey,
 )
+from lineage_graph.names import Named
 from lineage_graph.projection import Output, Use
-from lineage_graph.steps import StepMemory
+from lineage_graph.steps import StepView
 from lineage_graph.upserts import Upserts
 
 
-class Neighbourhood(Protocol):
+class Neighbourhood(Named, Protocol):
     """One consistent view of a store, asked level by level while a cut is made.
 
     Each method takes all keys of a level at once, so that a level costs a store one round trip per method.
     """
 
     @property
-    def memory(self) -> StepMemory | None:
-        """Steps that hold until a merge changes them; ``None`` where others may merge into the store too."""
+    def memory(self) -> StepView:
+        """Steps found before that still hold."""
         ...
 
     def expect(self, keys: Iterable[DatasetKey], downstream: bool) -> None:
         """Told before a deep cut from these datasets, so that a store may fetch at once what it will ask for."""
         ...
 
-    def datasets(self, keys: Iterable[DatasetKey]) -> dict[DatasetKey, Dataset]: ...
-
     def jobs(self, keys: Iterable[JobKey]) -> dict[JobKey, Job]: ...
 
     def runs(self, keys: Iterable[RunKey]) -> dict[RunKey, Run]: ...
 
     def reads(self, keys: Iterable[tuple[DatasetKey, JobKey]]) -> dict[tuple[DatasetKey, JobKey], Evidence]: ...
-
-    def alias_claims(self, keys: Iterable[DatasetKey]) -> set[DatasetKey]:
-        """The datasets whose symlinks or renames name one of these, or are named by one of these."""
-        ...
 
     def fed_by(self, keys: Iterable[DatasetKey]) -> dict[DatasetKey, list[str]]:
         """Digests of the flows that each of these datasets feeds."""

@@ -26,7 +26,7 @@ _DIRECT, _INDIRECT, _POSSIBLE = range(3)
 _CHUNK = 256
 """Datasets expanded between two looks at the limit of nodes."""
 _DEEP = 6
-"""Levels after which one fetch of all that lies on the way beats a fetch a level."""
+"""Levels after which a walk is called deep."""
 _PATH_END = 50
 """Nodes told of each end of a long path: a chain of ten thousand would else be told ten thousand times."""
 
@@ -187,8 +187,8 @@ class DatasetWalk:
             if depth is not None and at >= depth:
                 self._stop(level, seen, jobs, "depth")
                 return
-            if at == _DEEP:
-                self._cutter.near.expect(level, self._downstream)
+            if at >= _DEEP:
+                self._cutter.expect(level, self._downstream)
             found: set[DatasetKey] = set()
             met: set[JobKey] = set()
             # A level of one chunk is expanded whole, in whatever order.
@@ -343,8 +343,8 @@ class ColumnWalk:
     def _walk(self, depth: int | None, limit: int) -> None:
         level, at = list(self._before), 0
         while level:
-            if at == _DEEP:
-                self._cutter.near.expect({_dataset_of(state) for state in level}, self._downstream)
+            if at >= _DEEP:
+                self._cutter.expect({_dataset_of(state) for state in level}, self._downstream)
             self._prepare(level)
             if (depth is not None and at >= depth) or len(self._best) >= limit:
                 more = sorted({state.node for state in level if self._has_more(state)})

@@ -73,7 +73,7 @@ def test_order_repetition_and_batching_leave_no_trace(history: list[Event], chan
 @settings(max_examples=EXAMPLES // 3 or 50, deadline=None)
 @given(histories)
 def test_what_was_asked_before_a_merge_changes_no_answer_after_it(history: list[Event]) -> None:
-    """The embedded store remembers steps between merges; a new graph of the same events remembers none."""
+    """A store remembers steps between merges; a new graph of the same events remembers none."""
     note(told(history))
     with closing(empty_graph(None)) as asked:
         for count, event in enumerate(history, 1):
@@ -82,6 +82,21 @@ def test_what_was_asked_before_a_merge_changes_no_answer_after_it(history: list[
                 for told_before in history[:count]:
                     merge(new, [told_before])
                 assert list(answers_of(asked, QUESTIONS)) == list(answers_of(new, QUESTIONS))
+
+
+@settings(max_examples=EXAMPLES // 60 or 10, deadline=None)
+@given(histories, st.randoms(use_true_random=False))
+def test_what_was_asked_of_neo4j_before_a_merge_changes_no_answer_after_it(
+    neo4j_uri: str, history: list[Event], chance: random.Random
+) -> None:
+    note(told(history))
+    with closing(empty_graph(neo4j_uri)) as asked:
+        for count, event in enumerate(history, 1):
+            merge(asked, [event])
+            with closing(empty_graph(None)) as new:
+                merge(new, history[:count])
+                questions = chance.sample(QUESTIONS, 20)
+                assert list(answers_of(asked, questions)) == list(answers_of(new, questions))
 
 
 @settings(max_examples=EXAMPLES // 20 or 25, deadline=None)
