@@ -92,7 +92,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def parameter(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
-        name = str(first["loc"][-1])
+        name = str(first["loc"][min(1, len(first["loc"]) - 1)])
         given = f", but is {first['input']!r}" if isinstance(first.get("input"), (str, int, float, bool)) else ""
         detail = f"{name}: {first['msg'][0].lower()}{first['msg'][1:]}{given}"
         return problem(Kind(422, "bad-request", "A parameter cannot be used"), detail, field=name)

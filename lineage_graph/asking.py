@@ -62,6 +62,8 @@ class Server:
             raise BadRequest(
                 "--url", f"{self.url} is no address of a server; give one such as http://host:5000"
             ) from error
+        except UnicodeEncodeError as error:
+            raise BadRequest("request", "holds text that is no UTF-8, which no name in an event can hold") from error
         except httpx.HTTPError as error:
             raise StoreUnavailable(self.url, f"no answer ({type(error).__name__})") from error
 

@@ -84,8 +84,9 @@ _OPTIONS: dict[str, Callable[[F], F]] = {
 }
 
 
-def opened(data: Path | None, store: str | None, must_exist: bool = False) -> LineageGraph:
-    """The graph that options and settings name. With ``must_exist`` no folder is made to answer from nothing."""
+def opened(data: Path | None, store: str | None, must_exist: bool = False, wait_for_store: bool = True) -> LineageGraph:
+    """The graph that options and settings name. With ``must_exist`` no folder is made to answer from nothing. A server
+    does not wait for a database, which may hang: it takes events meanwhile."""
     from lineage_graph.graph import LineageGraph
 
     held = settings()
@@ -94,7 +95,7 @@ def opened(data: Path | None, store: str | None, must_exist: bool = False) -> Li
     if must_exist and not folder.exists():
         raise BadRequest("--data", f"names {folder}, which does not exist; load events, or ask a server with --url")
     uri = store or held.get("store")
-    return LineageGraph.open(folder, uri, **access if uri else {})
+    return LineageGraph.open(folder, uri, wait_for_store or not uri, **access if uri else {})
 
 
 @contextmanager
@@ -131,7 +132,11 @@ def serve(host: str | None, port: int | None, unsafe_no_auth: bool, data: Path |
 
     Example: lineage-graph serve --data lineage-data --port 5000
     """
-    with failures(), listening_on(host, port, unsafe_no_auth) as listening, opened(data, store) as graph:
+    with (
+        failures(),
+        listening_on(host, port, unsafe_no_auth) as listening,
+        opened(data, store, wait_for_store=False) as graph,
+    ):
         serve_graph(graph, listening)
 
 

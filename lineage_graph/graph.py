@@ -74,8 +74,9 @@ class LineageGraph:
         """Offsets of events that can't be merged."""
 
     @classmethod
-    def open(cls, data: Path | None, store: str | None = None, **options: str) -> Self:
-        """Open a data folder (``None`` keeps everything in memory) with a store, and bring the graph up to the journal.
+    def open(cls, data: Path | None, store: str | None = None, catch_up: bool = True, **options: str) -> Self:
+        """Open a data folder (``None`` keeps everything in memory) with a store, and bring the graph up to the journal,
+        unless that is left to who writes (``catch_up=False``).
 
         ``options`` are the store's own (``user``, ``password``). Raises :class:`JournalError` when the folder can't
         be used and :class:`BadRequest` for a store URI of an unknown kind. A store that is away is waited for later.
@@ -83,7 +84,8 @@ class LineageGraph:
         journal = Journal.open(data)
         graph = cls(journal, open_store(store, journal, data, **options))
         try:
-            graph.catch_up()
+            if catch_up:
+                graph.catch_up()
         except StoreUnavailable as error:
             log.warning("%s; events are kept in the journal until it answers", error)
         return graph
@@ -209,11 +211,13 @@ class LineageGraph:
     def impact(self, asked: Asked | str, scope: Scope = _NOW, bounds: Bounds = _ALL) -> Answer:
         """What depends on a node. Raises :class:`NotFound`, :class:`Ambiguous`, :class:`BadRequest`."""
         with self.store.look() as near:
+            bounds.check()
             return impact(near, self._resolve(near, asked), scope, bounds, self._standing())
 
     def upstream(self, asked: Asked | str, scope: Scope = _NOW, bounds: Bounds = _ALL) -> Answer:
         """Where a node comes from. Raises as :meth:`impact` does."""
         with self.store.look() as near:
+            bounds.check()
             return upstream(near, self._resolve(near, asked), scope, bounds, self._standing())
 
     def graph(
@@ -223,6 +227,7 @@ class LineageGraph:
         if level not in ("dataset", "column"):
             raise BadRequest("level", f"is {level!r}; give dataset or column")
         with self.store.look() as near:
+            bounds.check()
             return graph(near, self._resolve(near, asked), scope, bounds, self._standing(), level)
 
     def search(
@@ -239,8 +244,11 @@ class LineageGraph:
         """
         if not text:
             raise BadRequest("q", "is empty; give a part of a name")
+        if limit < 1:
+            raise BadRequest("limit", f"is {limit!r}; give a whole number, at least 1")
+        question = repr((text, tuple(types), namespace))
         found = self.store.search(text, types, namespace)
-        rest = found if cursor is None else [hit for hit in found if closeness(hit, text) > _place(cursor)]
+        rest = found if cursor is None else [hit for hit in found if closeness(hit, text) > _place(cursor, question)]
         page = rest[:limit]
         items = [
             SearchHit(
@@ -256,7 +264,7 @@ class LineageGraph:
         return SearchAnswer(
             total=len(found),
             items=items,
-            next=cursor_after([*closeness(page[-1], text)]) if more else None,
+            next=cursor_after([*closeness(page[-1], text)], question) if more else None,
             **self._standing().shown(),
         )
 
@@ -288,6 +296,8 @@ class LineageGraph:
 
     def _resolve(self, near: Neighbourhood, asked: Asked | str) -> NodeId:
         asked = Asked(asked) if isinstance(asked, str) else asked
+        if not isinstance(asked, Asked):
+            raise BadRequest("node", f"is {asked!r}; give an id or Asked(namespace=…, name=…)")
         run_id = run_id_of(asked)
         try:
             return resolve(asked, near, self.store.run_keys(run_id) if run_id else [])
@@ -298,8 +308,8 @@ class LineageGraph:
         return Standing(self.store.newest_event, self.lag)
 
 
-def _place(cursor: str) -> tuple[int, str, str, str]:
-    key = key_of_cursor(cursor)
+def _place(cursor: str, question: str) -> tuple[int, str, str, str]:
+    key = key_of_cursor(cursor, question)
     if len(key) != 4 or not isinstance(key[0], int) or not all(isinstance(part, str) for part in key[1:]):
         raise BadRequest("cursor", "is none that an answer gave; take the value of 'next' as it stands")
     return key[0], key[1], key[2], key[3]
@@ -316,5 +326,5 @@ def open(place: str | Path, **options: str) -> LineageGraph:
     0
     """
     if "://" in str(place):
-        return LineageGraph.open(Path(options.pop("data", "lineage-data")), str(place), **options)
+        return LineageGraph.open(Path(options.pop("data", "lineage-data")), str(place), True, **options)
     return LineageGraph.open(None if str(place) == ":memory:" else Path(place))

@@ -98,7 +98,7 @@ class Journal:
     def __init__(self, place: str, database: str, lock: IO[str] | None) -> None:
         self.place = place
         self._lock = lock
-        self._closed = False
+        self._closed = self._failed = False
         self._writing = self._reading = RLock()
         self._writer = self._reader = sqlite3.connect(database, isolation_level=None, check_same_thread=False)
         try:
@@ -250,8 +250,14 @@ class Journal:
         return self._last_offset
 
     def ping(self) -> None:
-        """Return if the journal can be read."""
+        """Return if the journal can be read, and written where the last attempt to write failed."""
         self._one("SELECT value FROM meta")
+        if self._failed:
+            with self._transaction() as connection:
+                connection.execute(
+                    "INSERT INTO meta VALUES ('probe', '') ON CONFLICT DO UPDATE SET value = value || ' '"
+                )
+                connection.execute("DELETE FROM meta WHERE name = 'probe'")
 
     @property
     def count(self) -> int:
@@ -283,7 +289,9 @@ class Journal:
                 self._writer.execute("BEGIN IMMEDIATE")
                 yield self._writer
                 self._writer.execute("COMMIT")
+                self._failed = False
             except BaseException as error:
+                self._failed = True
                 # SQLite has rolled back by itself after some errors, a full disk among them.
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")

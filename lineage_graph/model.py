@@ -281,7 +281,8 @@ def run_state(marks: Iterable[tuple[int, str]], first_seen: int | None) -> RunSt
 @dataclass(slots=True)
 class RunInput:
     first: Stamp
-    last: Stamp
+    last: tuple[int, str, str]
+    """(time, digest, producer) of the newest event that said so."""
     facets: Facets = field(default_factory=dict)
     """Input facets of this run, and the dataset's version facet."""
 
@@ -306,7 +307,8 @@ class Lineage(NamedTuple):
 @dataclass(slots=True)
 class RunOutput:
     first: Stamp
-    last: Stamp
+    last: tuple[int, str, str]
+    """(time, digest, producer) of the newest event that said so."""
     facets: Facets = field(default_factory=dict)
     """Output facets of this run, the dataset's version facet, and its lifecycle change."""
     columns: Lineage | None = None

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from lineage_graph.cut import Names, NodeId
+from lineage_graph.cut import NodeId
 from lineage_graph.errors import Ambiguous, BadRequest, NotFound
 from lineage_graph.events import run_uuid
 from lineage_graph.model import RunKey
+from lineage_graph.names import Names
 from lineage_graph.store import Neighbourhood
 
 _MOST_COLONS = 40
@@ -102,6 +103,8 @@ def _readings(asked: Asked, runs: list[RunKey]) -> Iterator[NodeId]:
 def _from_parts(asked: Asked) -> NodeId:
     if asked.namespace is None or asked.name is None:
         raise BadRequest("node", "is missing: give node=<id>, or namespace= and name= (and field= for a column)")
+    if asked.field is not None and asked.type == "job":
+        raise BadRequest("field", "is given beside type=job, but a job has no columns")
     if asked.field is not None:
         return "column", asked.namespace, asked.name, asked.field
     return asked.type, asked.namespace, asked.name

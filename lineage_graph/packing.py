@@ -194,13 +194,13 @@ def unpack_run(text: str) -> Run:
         (contained[0], contained[1], key_in(contained[2])) if contained else None,
         _facets_in(facets),
         {
-            (namespace, name): RunInput((first[0], first[1]), (last[0], last[1]), _facets_in(own))
+            (namespace, name): RunInput((first[0], first[1]), (last[0], last[1], last[2]), _facets_in(own))
             for namespace, name, first, last, own in inputs
         },
         {
             (namespace, name): RunOutput(
                 (first[0], first[1]),
-                (last[0], last[1]),
+                (last[0], last[1], last[2]),
                 _facets_in(own),
                 _lineage_in(columns),
                 _lineage_in(explicit),

@@ -263,15 +263,14 @@ def reports_of(run: Run, flows: dict[str, Flow]) -> dict[OutputKey, _Report]:
                 continue
             seen = run.inputs.values()
             first = min((read.first for read in seen), default=run.first)
-            last = max((read.last for read in seen), default=run.last[:2])
+            last = max((read.last for read in seen), default=run.last)
         else:
             first, last = run.outputs[dataset].first, run.outputs[dataset].last
         digest, unlisted = digest_of(claim.sources), ""
         if claim.mapping and claim.unlisted:
             unlisted = digest_of(tuple((source, "column") for source in claim.unlisted))
         vote = Vote(execution, rank, begun, run.alive or begun, digest, last[0])
-        evidence = (*last, run.last[2])
-        reports[job, dataset] = _Report(digest, claim.mapping, unlisted, vote, first, evidence)
+        reports[job, dataset] = _Report(digest, claim.mapping, unlisted, vote, first, last)
     return reports
 
 

@@ -36,7 +36,7 @@ class Scope:
             return cls("all")
         if window is None:
             return cls()
-        match = _DURATION.fullmatch(window)
+        match = _DURATION.fullmatch(window) if isinstance(window, str) else None
         if match is None or not any(match.groups()):
             raise BadRequest(
                 "window", f"{window!r} is no ISO 8601 duration of weeks, days and time, such as P7D or PT12H"

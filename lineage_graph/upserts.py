@@ -206,14 +206,14 @@ class _Reader:
         for ref in inputs:
             dataset = self.dataset(shared_key(ref.namespace, ref.name), "input", ref.facets)
             own = self.facets(_of_run(ref.facets) | ref.input_facets)
-            run.inputs.setdefault(dataset.key, RunInput(self.stamp, self.stamp)).facets.update(own)
+            run.inputs.setdefault(dataset.key, RunInput(self.stamp, self.evidence.last)).facets.update(own)
             self.declared_sources(dataset.key, ref.facets)
         for ref in outputs:
             dataset = self.dataset(shared_key(ref.namespace, ref.name), "output", ref.facets)
             self.output(run, dataset.key, ref.facets, _of_run(ref.facets) | ref.output_facets)
 
     def output(self, run: Run, key: DatasetKey, facets: dict[str, Any], own: dict[str, Any]) -> None:
-        output = run.outputs.setdefault(key, RunOutput(self.stamp, self.stamp))
+        output = run.outputs.setdefault(key, RunOutput(self.stamp, self.evidence.last))
         output.facets.update(self.facets(own))
         dataset = self.upserts.datasets[key]
         if output.lifecycle == "DROP":
@@ -302,7 +302,7 @@ class _Reader:
             key = _identifier(source)
             if source.get("type", "DATASET") == "DATASET" and key:
                 self.dataset(key, "lineage")
-                reader.inputs.setdefault(key, RunInput(self.stamp, self.stamp))
+                reader.inputs.setdefault(key, RunInput(self.stamp, self.evidence.last))
         if reader is not run:
             self.settle(reader)
 

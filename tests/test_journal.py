@@ -312,6 +312,24 @@ def test_a_full_disk_is_said_and_loses_nothing_that_was_acknowledged(tmp_path: P
         assert journal.append([item("after")])[0].is_new
 
 
+def test_a_journal_that_could_not_be_written_is_not_well_until_it_can_be(tmp_path: Path) -> None:
+    with Journal.open(tmp_path) as journal:
+        (pages,) = journal._writer.execute("PRAGMA page_count").fetchone()
+        journal._writer.execute(f"PRAGMA max_page_count = {pages}")
+        journal.ping()
+        with pytest.raises(JournalError, match="could not be written"):
+            journal.append([item(f"job {number}") for number in range(1_000)])
+        journal._writer.execute("PRAGMA max_page_count = 1000000")
+        journal.ping()
+        assert journal.append([item("after")])[0].is_new
+        journal._writer.execute("PRAGMA query_only = 1")
+        for broken in (lambda: journal.append([item("more")]), journal.ping):
+            with pytest.raises(JournalError, match="could not be written"):
+                broken()
+        journal._writer.execute("PRAGMA query_only = 0")
+        journal.ping()
+
+
 # -- what cannot be opened
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator
+from hashlib import blake2b
 from typing import Annotated, Any, Literal, NamedTuple
 
 import orjson
@@ -196,17 +197,24 @@ class SearchAnswer(_Part):
     lag: int = 0
 
 
-def cursor_after(key: list[Any]) -> str:
-    """An opaque cursor: the sort key of the last item, so that a page goes on after it though the graph grew."""
-    return base64.urlsafe_b64encode(orjson.dumps(key)).decode().rstrip("=")
+def cursor_after(key: list[Any], question: str) -> str:
+    """An opaque cursor: the sort key of the last item, so that a page goes on after it though the graph grew, and what
+    tells the question."""
+    return base64.urlsafe_b64encode(orjson.dumps([_mark(question), *key])).decode().rstrip("=")
 
 
-def key_of_cursor(cursor: str) -> list[Any]:
-    """Raises :class:`BadRequest` for a text that no answer gave out."""
+def _mark(question: str) -> str:
+    return blake2b(question.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+def key_of_cursor(cursor: str, question: str) -> list[Any]:
+    """Raises :class:`BadRequest` for a text that no answer gave out, or the answer to another question."""
     try:
         key = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (binascii.Error, ValueError) as error:
         raise BadRequest("cursor", "is none that an answer gave; take the value of 'next' as it stands") from error
-    if not isinstance(key, list) or not key:
+    if not isinstance(key, list) or len(key) < 2:
         raise BadRequest("cursor", "is none that an answer gave; take the value of 'next' as it stands")
-    return key
+    if key[0] != _mark(question):
+        raise BadRequest("cursor", "is of another question; only limit may differ from page to page")
+    return key[1:]

@@ -116,7 +116,9 @@ class _Drawing:
             if job in self.depths:
                 for near, data in sources:
                     read = self.reads.get((data["member"], flow.job))
-                    reads.setdefault((near, job), _Said()).add(read, data["rule"], True)
+                    # What only the lineage of outputs names is read by the word of that.
+                    for evidence in [read] if read else [edge["use"].evidence() for _, edge in targets]:
+                        reads.setdefault((near, job), _Said()).add(evidence, data["rule"], True)
                 for far, data in targets:
                     latest = data["counted"].in_latest_execution
                     writes.setdefault((job, far), _Said()).add(data["written"], None, latest)

@@ -42,6 +42,19 @@ class Bounds(NamedTuple):
     column_only: bool = True
     """Whether to list datasets that only column lineage names."""
 
+    def check(self) -> None:
+        """Raises :class:`BadRequest` for a bound that can't be kept."""
+        for name, least, most in (("depth", 0, None), ("nodes", 1, 1_000_000), ("limit", 1, 10_000)):
+            value = getattr(self, name)
+            if value is None and name == "depth":
+                continue
+            if not isinstance(value, int) or value < least or (most is not None and value > most):
+                shown = f"at least {least}" if most is None else f"from {least} to {most}"
+                raise BadRequest(name, f"is {value!r}; give a whole number, {shown}")
+        for kind in self.only:
+            if kind not in ("dataset", "job", "column"):
+                raise BadRequest("only", f"holds {kind!r}; give dataset, job or column")
+
 
 def start_of(node: NodeId, near: Neighbourhood, downstream: bool, scope: Scope) -> tuple[list[DatasetKey], int]:
     """The datasets where a walk begins, and how many steps they are away: 1 for those of a job or run."""
@@ -68,7 +81,8 @@ def lineage(
     cutter = Cutter(near, scope)
     reach = walk(cutter, node, downstream, bounds)
     listed, left_out = _listed(reach, scope, bounds)
-    page, is_last = _page(listed, bounds)
+    question = repr((node, downstream, scope, bounds._replace(limit=1, cursor=None)))
+    page, is_last = _page(listed, bounds.limit, _after(bounds.cursor, question))
     details = Details(near, cutter)
     counts = Counter[str]()
     for kinds in listed.values():
@@ -85,7 +99,7 @@ def lineage(
         counts=dict(sorted(counts.items())),
         left_out=left_out,
         items=details.items(reach.explained(page)),
-        next=None if is_last else cursor_after([page[-1][0], *page[-1][1]]),
+        next=None if is_last else cursor_after([page[-1][0], *page[-1][1]], question),
     )
 
 
@@ -115,24 +129,25 @@ def _listed(reach: Reach, scope: Scope, bounds: Bounds) -> tuple[dict[int, dict[
     return listed, LeftOut(**left_out)
 
 
-def _page(listed: dict[int, dict[str, set[Any]]], bounds: Bounds) -> tuple[list[tuple[int, NodeId]], bool]:
+def _page(
+    listed: dict[int, dict[str, set[Any]]], limit: int, after: tuple[int, NodeId] | None
+) -> tuple[list[tuple[int, NodeId]], bool]:
     """The items of one page in order, depth before id, and whether it is the last one. Only what it shows is sorted."""
-    after = _after(bounds.cursor)
     page: list[tuple[int, NodeId]] = []
     for depth, kinds in listed.items():
         if after is not None and depth < after[0]:
             continue
         items = sorted((kind, *key) for kind, keys in kinds.items() for key in keys)
         page += [(depth, node) for node in items if after is None or (depth, node) > after]
-        if len(page) > bounds.limit:
-            return page[: bounds.limit], False
+        if len(page) > limit:
+            return page[:limit], False
     return page, True
 
 
-def _after(cursor: str | None) -> tuple[int, NodeId] | None:
+def _after(cursor: str | None, question: str) -> tuple[int, NodeId] | None:
     if cursor is None:
         return None
-    key = key_of_cursor(cursor)
+    key = key_of_cursor(cursor, question)
     try:
         return int(key[0]), tuple(str(part) for part in key[1:])
     except (TypeError, ValueError) as error:

@@ -111,7 +111,8 @@ def test_a_store_that_hangs_delays_nobody_for_long(neo4j_uri: str, monkeypatch: 
         serving(graph) as url,
         httpx.Client(base_url=url, timeout=30) as client,
     ):
-        assert post(client, report(0)).status_code == 201
+        post(client, report(0))
+        settle(client)
         flowing.clear()
         assert post(client, report(1)).status_code == 202
         with ThreadPoolExecutor(20) as pool:
@@ -128,6 +129,23 @@ def test_a_store_that_hangs_delays_nobody_for_long(neo4j_uri: str, monkeypatch: 
         flowing.set()
         settle(client)
         assert names(client, "impact", "orders") == {"report 0", "report 1"}
+
+
+def test_a_server_begins_though_its_store_hangs(neo4j_uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "_END_WITHIN", 1.0)
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    with forwarding(listening, neo4j_uri) as flowing:
+        flowing.clear()
+        began = time.monotonic()
+        with (
+            LineageGraph.open(None, f"bolt://127.0.0.1:{listening.getsockname()[1]}", catch_up=False) as graph,
+            serving(graph) as url,
+            httpx.Client(base_url=url, timeout=30) as client,
+        ):
+            assert client.get("/healthz").status_code == 200
+            assert time.monotonic() - began < 10
+            assert post(client, report(1)).status_code == 202
 
 
 def test_a_server_ends_though_its_store_hangs(neo4j_uri: str, monkeypatch: pytest.MonkeyPatch) -> None:

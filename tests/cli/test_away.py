@@ -78,6 +78,12 @@ def test_what_is_no_address_is_told(tmp_path: Path, url: str) -> None:
     assert "--url" in result.stderr
 
 
+def test_text_that_no_event_can_hold_is_told(tmp_path: Path) -> None:
+    result = command("search", b"\xff".decode(errors="surrogateescape"), "--url", "http://127.0.0.1:9", folder=tmp_path)
+    assert result.returncode == 2
+    assert "no UTF-8" in result.stderr
+
+
 def test_a_folder_without_dumps_is_no_success(tmp_path: Path) -> None:
     (tmp_path / "given").mkdir()
     (tmp_path / "given" / "table.csv").write_text("a,b\n1,2\n")

@@ -191,6 +191,26 @@ def test_the_evidence_of_an_edge_is_that_of_all_runs_that_said_so(graph: Lineage
     assert (edge.first_seen, edge.last_seen) == ("2026-01-01T00:01:00Z", "2026-01-01T00:02:00Z")
 
 
+def test_a_source_that_only_column_lineage_names_has_evidence_too(graph: LineageGraph) -> None:
+    graph.ingest([run("load", [], ["b"], at=1, columns={"b": {"y": ["a.x"]}})])
+    (read,) = [edge for edge in graph.graph(table("b"), NOW).edges if edge.type == "READ_BY"]
+    assert (read.producer, read.first_seen, read.observed) == (PRODUCER, "2026-01-01T00:01:00Z", True)
+
+
+def test_the_producer_of_an_edge_is_that_of_its_last_event(graph: LineageGraph) -> None:
+    events = [
+        {**run("load", ["a"], ["b"], at=1, type="START", run="r", columns={"b": {"y": ["a.x"]}}), "producer": "spark"},
+        {**run("load", at=2, run="r"), "producer": "airflow"},
+        {**run("sum", at=2, run="s"), "producer": "airflow"},
+        {**run("sum", ["b"], ["c"], at=1, type="START", run="s", columns={"c": {"z": ["b.y"]}}), "producer": "spark"},
+    ]
+    for event in events:
+        graph.ingest([event])
+    drawn = graph.graph(table("b"), NOW, level="column").edges
+    assert {edge.type for edge in drawn} == {"READ_BY", "WRITES", "DERIVES"}
+    assert {(edge.producer, edge.last_seen) for edge in drawn} == {("spark", "2026-01-01T00:01:00Z")}
+
+
 def test_a_column_edge_tells_all_transformations_and_all_evidence_of_it(graph: LineageGraph) -> None:
     graph.ingest(
         [

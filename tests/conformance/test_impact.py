@@ -390,6 +390,39 @@ def test_a_limit_of_nodes_at_the_start_of_a_column_answer_is_not_silent(graph: L
     assert (cut.complete, cut.truncated_by, cut.frontier) == (False, ["nodes"], ["datasetField:shop:a:x"])
 
 
+def test_a_cursor_of_another_question_is_refused(graph: LineageGraph) -> None:
+    graph.ingest(CHAIN)
+    cursor = graph.impact(table("t0"), NOW, Bounds(limit=2)).next
+    assert len(graph.impact(table("t0"), NOW, Bounds(limit=3, cursor=cursor))) == 3
+    found = graph.search("t", limit=2).next
+    assert len(graph.search("t", limit=3, cursor=found).items) == 3
+    for question in (
+        lambda: graph.impact(table("t1"), NOW, Bounds(cursor=cursor)),
+        lambda: graph.upstream(table("t0"), NOW, Bounds(cursor=cursor)),
+        lambda: graph.impact(table("t0"), EVER, Bounds(cursor=cursor)),
+        lambda: graph.impact(table("t0"), NOW, Bounds(depth=1, cursor=cursor)),
+        lambda: graph.impact(table("t0"), NOW, Bounds(only=("job",), cursor=cursor)),
+        lambda: graph.impact(table("t0"), NOW, Bounds(cursor=found)),
+        lambda: graph.search("j", cursor=found),
+        lambda: graph.search("t", cursor=cursor),
+    ):
+        with pytest.raises(BadRequest, match=r"^cursor is of another question"):
+            question()
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [Bounds(only=("colum",)), Bounds(limit=0), Bounds(limit=10_001), Bounds(depth=-1), Bounds(nodes=0)],
+)
+def test_bounds_that_cannot_be_kept_are_refused(graph: LineageGraph, bounds: Bounds) -> None:
+    graph.ingest(CHAIN)
+    for question in (graph.impact, graph.upstream, graph.graph):
+        with pytest.raises(BadRequest):
+            question(table("t0"), NOW, bounds)
+    with pytest.raises(BadRequest):
+        graph.search("t", limit=0)
+
+
 def test_a_job_behind_the_edge_of_a_column_answer_keeps_it_from_being_complete(graph: LineageGraph) -> None:
     graph.ingest(
         [

@@ -20,6 +20,12 @@ def test_an_id_and_parts_of_a_name_are_not_taken_together(graph: LineageGraph, n
         graph.impact(Asked(node, **{part: "orders"}))
 
 
+def test_a_column_of_a_job_is_refused(graph: LineageGraph) -> None:
+    graph.ingest([run("copy", ["orders"], ["copy"], at=1, columns={"copy": {"id": ["orders.id"]}})])
+    with pytest.raises(BadRequest, match="a job has no columns"):
+        graph.impact(Asked(namespace="shop", name="copy", field="id", type="job"))
+
+
 def test_a_name_that_is_not_known_yet_tells_how_far_behind_the_graph_is(graph: LineageGraph) -> None:
     graph.ingest([run("copy", ["orders"], ["report"], at=1)])
     assert graph.impact(table("orders")).lag == 0

@@ -18,6 +18,7 @@ TYPES = ("START", "RUNNING", "COMPLETE", "COMPLETE", "COMPLETE", "FAIL", "ABORT"
 SUBTYPES = ("", " IDENTITY", " FILTER", " JOIN")
 CHANGES = ("DROP", "DROP", "RENAME", "OVERWRITE")
 DELETED = {"_deleted": True}
+PRODUCERS = ("https://example.org/etl", "https://example.org/other")
 
 EXAMPLES = int(os.environ.get("LINEAGE_EXAMPLES", "0"))
 """Examples of each property; 0 for the few that every run of the suite can afford."""
@@ -76,6 +77,11 @@ def references(draw: st.DrawFn, output: bool) -> dict[str, Any]:
 
 @st.composite
 def events(draw: st.DrawFn) -> Event:
+    return draw(plain_events()) | {"producer": draw(st.sampled_from(PRODUCERS))}
+
+
+@st.composite
+def plain_events(draw: st.DrawFn) -> Event:
     kind = draw(st.sampled_from(("run",) * 8 + ("declare", "describe")))
     at = draw(times)
     if kind == "describe":
