@@ -28,10 +28,10 @@ _UNMERGED = 32 << 20
 """Bytes of events that are held for merging; beyond it they are merged from the journal, when the graph gets there."""
 _ANSWER_WITHIN = 3.0
 """Seconds. Clients send again after 5; what is durable by then is answered with 202."""
-_TRY_AGAIN, _TRY_AGAIN_AT_MOST = 1.0, 15.0
+_TRY_AGAIN, _TRY_AGAIN_AT_MOST = 1.0, 5.0
 """Seconds from one attempt to bring the graph up to the journal to the next, twice as long after each that failed."""
 
-_END_WITHIN = 30.0
+_END_WITHIN = 5.0
 """Seconds that the end waits for a merge under way."""
 
 

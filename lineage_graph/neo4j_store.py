@@ -308,7 +308,7 @@ class Neo4jStore:
             uri,
             auth=auth,
             connection_timeout=5,
-            max_transaction_retry_time=20,
+            max_transaction_retry_time=5,
             notifications_min_severity="OFF",
         )
         self._steps = StepMemory()
