@@ -66,7 +66,8 @@ class Names:
 
     def _load(self, keys: set[DatasetKey]) -> None:
         """With the previous names of renames, whose later writes decide whether the rename still joins."""
-        self._entities |= self._near.datasets(keys - self._entities.keys())
+        # Never `keys - self._entities.keys()`, which goes through all that is known to leave out a few.
+        self._entities |= self._near.datasets([key for key in keys if key not in self._entities])
 
 
 def _rank(dataset: Dataset) -> tuple[bool, bool, bool, DatasetKey]:

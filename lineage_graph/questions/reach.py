@@ -366,11 +366,11 @@ class ColumnWalk:
 
     def _prepare(self, level: list[_State]) -> None:
         """Fetch, a kind at a time, what the expansion of a level looks at."""
-        new = sorted({_dataset_of(state) for state in level} - self._steps.keys())
+        new = sorted(key for key in {_dataset_of(state) for state in level} if key not in self._steps)
         steps = self._cutter.steps(new, self._downstream)
         self._steps |= steps
         taken = [step for held in steps.values() for step in held.all]
-        digests = {digest for step in taken for digest in step.mappings} - self._mappings.keys()
+        digests = {digest for step in taken for digest in step.mappings if digest not in self._mappings}
         mappings = self._cutter.near.mappings(digests)
         self._cutter.names.learn({source for mapping in mappings.values() for source in mapping.sources})
         self._mappings |= mappings
@@ -379,9 +379,10 @@ class ColumnWalk:
             for step in held.all:
                 columns = self._columns_of(step)
                 side = near if self._downstream else step.far
-                if step.far is not None and (side not in columns.covered or columns.whole_dataset):
+                is_whole = side not in columns.covered or columns.whole_dataset
+                if step.far is not None and step.far not in self._named and is_whole:
                     whole.add(step.far)
-        self._named |= self._cutter.columns_of(whole - self._named.keys())
+        self._named |= self._cutter.columns_of(whole)
 
     def _meet(self, step: Step, at: int, certainty: int, state: _State) -> None:
         known = self._jobs.get(step.job)
