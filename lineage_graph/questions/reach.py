@@ -174,9 +174,11 @@ class DatasetWalk:
         covered = set(chain.from_iterable([steps.covered for steps in self._steps.values()]))
         bare = set(chain.from_iterable([steps.bare for steps in self._steps.values()]))
         self.coverage = _coverage(len(covered), len(covered | bare))
-        own = origin[1:] if origin is not None and origin[0] == "job" else None
+        if origin is not None and origin[0] == "job":
+            for met in self._jobs.values():
+                met.discard((origin[1], origin[2]))
         self.by_depth = {
-            depth: {"dataset": self._levels.get(depth, set()), "job": self._jobs.get(depth, set()) - {own}}
+            depth: {"dataset": self._levels.get(depth, set()), "job": self._jobs.get(depth, set())}
             for depth in range(1, max(self._levels) + 1)
         }
 
