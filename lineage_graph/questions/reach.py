@@ -201,7 +201,8 @@ class DatasetWalk:
                 self._steps |= steps
                 found.update(chain.from_iterable([held.fars for held in steps.values()]))
                 met.update(chain.from_iterable([held.jobs for held in steps.values()]))
-                found -= seen
+                # Not `-=`, which goes through all that was seen.
+                found = found - seen
             at += 1
             self._levels[at], self._jobs[at] = found, met - jobs
             seen |= found
