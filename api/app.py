@@ -9,7 +9,7 @@ from importlib.metadata import version
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 
-from lineage_graph.api import health, ingest, problems, questions
+from lineage_graph.api import dead_letters, health, ingest, problems, questions
 from lineage_graph.api.answering import Workers
 from lineage_graph.api.writer import Writer
 from lineage_graph.graph import LineageGraph
@@ -42,7 +42,7 @@ def create_app(graph: LineageGraph) -> FastAPI:
     )
     app.state.graph = graph
     problems.install(app)
-    for group in (ingest, questions, health):
+    for group in (ingest, questions, dead_letters, health):
         app.include_router(group.router)
 
     @app.get("/docs", response_class=HTMLResponse, include_in_schema=False)

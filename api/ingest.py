@@ -50,7 +50,7 @@ async def lineage(request: Request) -> Response:
     try:
         event = await _beside(len(body), _read, body)
     except InvalidEvent as error:
-        await asyncio.to_thread(graph.refuse, "POST /api/v1/lineage", error, body)
+        await asyncio.to_thread(graph.refuse, [("POST /api/v1/lineage", error, body)])
         return of_error(error)
     writer: Writer = request.app.state.writer
     try:
@@ -70,7 +70,7 @@ async def batch(request: Request) -> Response:
     try:
         parts = await _beside(len(body), lambda: list(_parts(request, body)))
     except InvalidEvent as error:
-        await asyncio.to_thread(graph.refuse, "POST /api/v1/lineage/batch", error, body)
+        await asyncio.to_thread(graph.refuse, [("POST /api/v1/lineage/batch", error, body)])
         return of_error(error)
     taken: list[tuple[Event, bytes]] = []
     failed: list[tuple[int, InvalidEvent, bytes]] = []
@@ -87,7 +87,9 @@ async def batch(request: Request) -> Response:
     except Full:
         return problem(_FULL, "the journal is behind; send the batch again in a second")
     if failed:
-        await asyncio.to_thread(_refuse, graph, failed)
+        source = "POST /api/v1/lineage/batch"
+        bad = [(f"{source}[{index}]", error, part) for index, error, part in failed]
+        await asyncio.to_thread(graph.refuse, bad)
     summary = {
         "received": len(parts),
         "successful": len(taken),
@@ -100,11 +102,6 @@ async def batch(request: Request) -> Response:
             {"index": index, "reason": str(error), "retriable": False} for index, error, _ in failed
         ]
     return Response(canonical(answer), 200, media_type="application/json")
-
-
-def _refuse(graph: LineageGraph, failed: list[tuple[int, InvalidEvent, bytes]]) -> None:
-    for index, error, part in failed:
-        graph.refuse(f"POST /api/v1/lineage/batch[{index}]", error, part)
 
 
 def _read(body: bytes) -> Event:

@@ -14,7 +14,7 @@ from collections import deque
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from lineage_graph.errors import LineageError, StoreUnavailable
+from lineage_graph.errors import JournalError, LineageError, StoreUnavailable
 from lineage_graph.events import Event
 from lineage_graph.graph import Kept, LineageGraph
 
@@ -216,6 +216,9 @@ class Writer:
             merged = self._graph.catch_up()
         except StoreUnavailable as error:
             log.debug("%s", error)
+            return False
+        except JournalError as error:
+            log.error("%s", error)
             return False
         except Exception:
             log.exception("the graph could not be brought up to the journal")

@@ -55,6 +55,13 @@ class Server:
             raise StoreUnavailable(self.url, "it answered something else than lineage-graph does")
         return answer
 
+    def content(self, path: str) -> bytes:
+        """What a route gives that is no document, byte for byte."""
+        response = self._sent("GET", path)
+        if not response.is_success:
+            raise _error(self.url, response)
+        return response.content
+
     def _sent(self, method: str, path: str, **more: Any) -> httpx.Response:
         try:
             return httpx.request(method, self.url + path, timeout=_SECONDS, **more)

@@ -89,13 +89,25 @@ def opened(data: Path | None, store: str | None, must_exist: bool = False, wait_
     does not wait for a database, which may hang: it takes events meanwhile."""
     from lineage_graph.graph import LineageGraph
 
-    held = settings()
-    access = {name: held[f"neo4j_{name}"] for name in ("user", "password") if f"neo4j_{name}" in held}
-    folder = data or Path(held.get("data", "lineage-data"))
+    folder = folder_of(data, must_exist)
+    uri, access = store_of(store)
+    return LineageGraph.open(folder, uri, wait_for_store or not uri, **access)
+
+
+def folder_of(data: Path | None, must_exist: bool = False) -> Path:
+    """The data folder that options and settings name."""
+    folder = data or Path(settings().get("data", "lineage-data"))
     if must_exist and not folder.exists():
         raise BadRequest("--data", f"names {folder}, which does not exist; load events, or ask a server with --url")
+    return folder
+
+
+def store_of(store: str | None) -> tuple[str | None, dict[str, str]]:
+    """The store that options and settings name, with what it asks who comes."""
+    held = settings()
     uri = store or held.get("store")
-    return LineageGraph.open(folder, uri, wait_for_store or not uri, **access if uri else {})
+    access = {name: held[f"neo4j_{name}"] for name in ("user", "password") if f"neo4j_{name}" in held}
+    return uri, access if uri else {}
 
 
 @contextmanager
@@ -425,3 +437,7 @@ def demo(port: int | None, no_serve: bool, data: Path | None, store: str | None)
         tell(held, Console(), where)
         if listening:
             serve_graph(held, listening)
+
+
+# These take what is above, so they come last.
+from lineage_graph import cli_operations  # noqa: E402, F401

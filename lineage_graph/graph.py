@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple, Self
 
 import networkx as nx
 
 from lineage_graph.cut import NodeId
-from lineage_graph.errors import BadRequest, InvalidEvent, NotFound, StoreUnavailable
+from lineage_graph.errors import BadRequest, InvalidEvent, JournalError, NotFound, StoreUnavailable
 from lineage_graph.events import Event, canonical, format_time, read
-from lineage_graph.journal import Appended, Journal, Refused
+from lineage_graph.journal import Appended, DeadLetter, Entry, Journal, Refused
 from lineage_graph.model import Run
 from lineage_graph.nodes import Asked, resolve, run_id_of, text_id
 from lineage_graph.questions.answers import (
@@ -72,6 +73,9 @@ class LineageGraph:
         self._writing = threading.Lock()
         self._aside: set[int] = set()
         """Offsets of events that can't be merged."""
+        self._began_at = journal.last_offset
+        self._is_own = False
+        """Whether the graph is known to hold nothing that the journal did not when it was opened."""
 
     @classmethod
     def open(cls, data: Path | None, store: str | None = None, catch_up: bool = True, **options: str) -> Self:
@@ -81,13 +85,16 @@ class LineageGraph:
         ``options`` are the store's own (``user``, ``password``). Raises :class:`JournalError` when the folder can't
         be used and :class:`BadRequest` for a store URI of an unknown kind. A store that is away is waited for later.
         """
-        journal = Journal.open(data)
-        graph = cls(journal, open_store(store, journal, data, **options))
-        try:
-            if catch_up:
-                graph.catch_up()
-        except StoreUnavailable as error:
-            log.warning("%s; events are kept in the journal until it answers", error)
+        with ExitStack() as stack:
+            journal = stack.enter_context(Journal.open(data))
+            graph = cls(journal, open_store(store, journal, data, **options))
+            stack.callback(graph.close)
+            try:
+                if catch_up:
+                    graph.catch_up()
+            except StoreUnavailable as error:
+                log.warning("%s; events are kept in the journal until it answers", error)
+            stack.pop_all()
         return graph
 
     def close(self) -> None:
@@ -140,36 +147,117 @@ class LineageGraph:
             self._apply(kept)
 
     def _apply(self, kept: Kept) -> None:
-        if self.store.applied < kept.before:
+        if self._applied < kept.before:
             self._replay()
-        elif kept.upto > self.store.applied:
+        elif kept.upto > self._applied:
             self._merge(kept.events, kept.upto)
 
-    def refuse(self, source: str, error: InvalidEvent, body: bytes) -> None:
-        """Keep what could not be taken as an event among the dead letters, up to 1 MiB of it."""
-        self.journal.refuse([Refused(source, error.reason, error.path, body[:_LARGEST_DEAD_LETTER])])
+    def refuse(self, bad: Iterable[tuple[str, InvalidEvent, bytes]]) -> None:
+        """Keep what could not be taken as events among the dead letters, in one durable write.
 
-    def catch_up(self) -> int:
-        """Merge what the journal holds and the store lacks; the number of events. Raises :class:`StoreUnavailable`."""
+        Each comes with its source, such as ``dump.ndjson:17``, and what is wrong; up to 1 MiB of each body is kept.
+        """
+        self.journal.refuse(
+            Refused(source, error.reason, error.path, body[:_LARGEST_DEAD_LETTER]) for source, error, body in bad
+        )
+
+    def retry(self, letters: Sequence[DeadLetter]) -> list[tuple[DeadLetter, str]]:
+        """Take dead letters that are events by now; they leave the list. Those that stay, each with the reason.
+
+        One that is in the journal already is merged again, which changes nothing where it had been merged. Raises
+        :class:`StoreUnavailable` and :class:`JournalError`; all letters are then in the list as before.
+        """
+        stay: list[tuple[DeadLetter, str]] = []
+        pairs: list[tuple[DeadLetter, Event]] = []
+        for letter in letters:
+            try:
+                pairs.append((letter, read(letter.body)))
+            except InvalidEvent as error:
+                stay.append((letter, str(error)))
+        taken = self.append([(event, letter.body) for letter, event in pairs])
+        done = []
         with self._writing:
-            return self._replay()
+            self._replay()
+            for (letter, event), at in zip(pairs, taken, strict=True):
+                if not at.is_new:
+                    self._aside.discard(at.offset)
+                    self._merge([(at.offset, event)], at.offset)
+                    # A store that lost what it held is filled again.
+                    self._replay()
+                if at.offset in self._aside:
+                    stay.append((letter, "is an event, but still can't be merged into the graph"))
+                else:
+                    done.append(letter.id)
+        self.journal.discard(done)
+        return stay
+
+    def catch_up(self, tell: Callable[[int], None] = lambda offset: None) -> int:
+        """Merge what the journal holds and the store lacks; the number of events. ``tell`` is called as it goes on,
+        with the offset reached. Raises :class:`StoreUnavailable`, and :class:`JournalError` where the graph is of a
+        later day than the journal."""
+        with self._writing:
+            return self._replay(tell=tell)
+
+    def rebuild(self, tell: Callable[[int], None] = lambda offset: None) -> int:
+        """Drop the graph and make it again from the journal; the number of events. Killed half-way, it goes on at the
+        next start. ``tell`` as for :meth:`catch_up`.
+
+        Raises :class:`StoreUnavailable`, and :class:`JournalError` for a damaged journal, of which the graph may hold
+        more. What other journals have merged into the same database is dropped too.
+        """
+        with self._writing:
+            damage = self.journal.damage()
+            if damage:
+                raise JournalError(self.journal.place, f"is damaged, so the graph was not dropped: {damage[0]}")
+            self._aside.clear()
+            self.store.drop()
+            self._is_own = True
+            return self._replay(tell=tell)
 
     @property
     def lag(self) -> int:
         """Events in the journal that are not in the graph yet. Raises :class:`StoreUnavailable`."""
-        return max(0, self.journal.last_offset - self.store.applied)
+        return max(0, self.journal.last_offset - self._applied)
 
-    def _replay(self, upto: int | None = None) -> int:
+    @property
+    def _applied(self) -> int:
+        """The offset up to which the store has merged the journal.
+
+        Raises :class:`JournalError` where that is beyond what the journal held when it was opened: it was put back to
+        an earlier day, and events would get the offsets of others that the graph holds.
+        """
+        applied = self.store.applied
+        if not self._is_own and applied > self._began_at:
+            raise JournalError(
+                self.journal.place,
+                f"ends at offset {self._began_at}, but the graph holds its events up to {applied}: it is an older "
+                "copy; `lineage-graph rebuild` makes the graph of it",
+            )
+        self._is_own = True
+        return applied
+
+    def _replay(self, upto: int | None = None, tell: Callable[[int], None] = lambda offset: None) -> int:
         """Merge what the journal holds and the store lacks, up to an offset; the number of events."""
         merged = 0
-        for entries in self.journal.replay(self.store.applied, _BATCH):
-            events = [(entry.offset, read(entry.body)) for entry in entries if upto is None or entry.offset <= upto]
+        for entries in self.journal.replay(self._applied, _BATCH):
+            events = [(entry.offset, self._read(entry)) for entry in entries if upto is None or entry.offset <= upto]
             if events:
                 self._merge(events, events[-1][0])
                 merged += len(events)
+                tell(events[-1][0])
             if len(events) < len(entries):
                 break
         return merged
+
+    def _read(self, entry: Entry) -> Event:
+        """An event of the journal. Raises :class:`JournalError` for one that is not what was kept."""
+        try:
+            event = read(entry.body)
+        except InvalidEvent as error:
+            raise self.journal.damaged(entry.offset, str(error)) from error
+        if event.digest != entry.digest:
+            raise self.journal.damaged(entry.offset, "its digest is wrong")
+        return event
 
     def _merge(self, events: Sequence[tuple[int, Event]], upto: int) -> None:
         """Merge events, given with their offsets. One that can't be merged is set aside, for the others' sake."""
@@ -192,7 +280,7 @@ class LineageGraph:
             self._replay(events[0][0] - 1)
             self.store.merge(Upserts(), upto)
             return
-        is_lost = self.store.applied < events[0][0] - 1
+        is_lost = self._applied < events[0][0] - 1
         size = 1 if is_lost else (len(events) + 1) // 2
         for first in range(0, len(events), size):
             part = events[first : first + size]
@@ -204,7 +292,7 @@ class LineageGraph:
         self._aside.add(offset)
         (entry,) = next(self.journal.replay(offset - 1, 1))
         reason = f"is an event, but could not be merged into the graph: {type(error).__name__}: {error}"
-        self.refuse(f"offset {offset} of the journal", InvalidEvent("$", reason), entry.body)
+        self.refuse([(f"offset {offset} of the journal", InvalidEvent("$", reason), entry.body)])
 
     # -- the way of a question
 

@@ -7,8 +7,6 @@ be taken as an event is kept beside the events, as a dead letter.
 
 from __future__ import annotations
 
-import fcntl
-import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,8 +19,10 @@ from uuid import uuid4
 
 import zstandard
 
+from lineage_graph.damage import damage_in
 from lineage_graph.errors import JournalError
 from lineage_graph.events import Event
+from lineage_graph.folder import FILE, locked, refuse_if_lost, write_lock
 
 SCHEMA_VERSION = 1
 
@@ -61,10 +61,11 @@ class Appended(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """An event in the journal: its body byte for byte, and when it was received (nanoseconds since 1970)."""
+    """An event in the journal: when it was received (nanoseconds since 1970), its digest, its body byte for byte."""
 
     offset: int
     received: int
+    digest: str
     body: bytes
 
 
@@ -126,30 +127,23 @@ class Journal:
         """
         if folder is None:
             return cls("memory", ":memory:", None)
-        place = str(folder)
+        lock = locked(folder)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            lock = _locked(folder)
-        except FileExistsError:
-            raise JournalError(place, "cannot be opened: it is a file; name a folder") from None
-        except OSError as error:
-            reason = f"cannot be opened: {error.strerror}; name a folder that this user may write"
-            raise JournalError(place, reason) from error
-        try:
-            return cls(place, str(folder / "journal.sqlite"), lock)
+            refuse_if_lost(folder, lock)
+            journal = cls(str(folder), str(folder / FILE), lock)
         except sqlite3.Error as error:
             lock.close()
-            reason = f"cannot be opened: {error} (journal.sqlite); restore a backup, or name another folder"
-            raise JournalError(place, reason) from error
+            raise JournalError(str(folder), f"cannot be opened: {error} ({FILE}); {mend_of(error)}") from error
+        except JournalError:
+            lock.close()
+            raise
+        write_lock(lock, journal.id)
+        return journal
 
     def _prepare_schema(self) -> None:
         version = self._writer.execute("PRAGMA user_version").fetchone()[0]
         if version > SCHEMA_VERSION:
-            raise JournalError(
-                self.place,
-                f"was written by a newer version of lineage-graph (schema {version}, this one knows "
-                f"{SCHEMA_VERSION}); update lineage-graph, or name another folder",
-            )
+            raise newer(self.place, version)
         if version == 0:
             self._writer.executescript(_SCHEMA)
         # A way to find out that the file may not be written while nobody waits for an answer yet.
@@ -219,16 +213,36 @@ class Journal:
         Events that are appended in the meantime come too; it ends when there are no more.
         """
         while rows := self._rows(
-            "SELECT offset, received, body FROM events WHERE offset > ? ORDER BY offset LIMIT ?", after, batch
+            "SELECT offset, received, digest, body FROM events WHERE offset > ? ORDER BY offset LIMIT ?", after, batch
         ):
-            decompress = zstandard.ZstdDecompressor().decompress
-            yield [Entry(offset, received, decompress(body)) for offset, received, body in rows]
+            yield self._entries(rows)
             after = rows[-1][0]
 
     def event(self, digest: str) -> Entry | None:
         """The event of that digest, if it is here."""
-        rows = self._rows("SELECT offset, received, body FROM events WHERE digest = ?", digest)
-        return Entry(rows[0][0], rows[0][1], zstandard.decompress(rows[0][2])) if rows else None
+        rows = self._rows("SELECT offset, received, digest, body FROM events WHERE digest = ?", digest)
+        return self._entries(rows)[0] if rows else None
+
+    def _entries(self, rows: Iterable[tuple[int, int, str, bytes]]) -> list[Entry]:
+        decompress = zstandard.ZstdDecompressor().decompress
+        entries = []
+        for offset, received, digest, body in rows:
+            try:
+                entries.append(Entry(offset, received, digest, decompress(body)))
+            except zstandard.ZstdError as error:
+                raise self.damaged(offset, str(error)) from error
+        return entries
+
+    def damaged(self, offset: int, reason: str) -> JournalError:
+        """The error to raise where the event at an offset turns out to be another one than was kept."""
+        return JournalError(self.place, f"holds a damaged event at offset {offset}: {reason}; {_RESTORE}")
+
+    def damage(self) -> list[str]:
+        """Everything that is wrong with what is kept, a sentence each: the database's own check, then the digest of
+        each event and dead letter against its body. Takes as long as reading all of it."""
+        with self._reading:
+            self._check_open()
+            return list(damage_in(self._reader))
 
     def digest_at(self, offset: int) -> str | None:
         """The digest of the event at an offset, if there is one."""
@@ -243,6 +257,11 @@ class Journal:
             limit,
         )
         return [DeadLetter._make((*row[:-1], zstandard.decompress(row[-1]))) for row in rows]
+
+    @property
+    def dead_letter_count(self) -> int:
+        """How many dead letters there are."""
+        return self._one("SELECT count(*) FROM dead_letters") or 0
 
     @property
     def last_offset(self) -> int:
@@ -296,7 +315,7 @@ class Journal:
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
                 if isinstance(error, sqlite3.Error):
-                    raise JournalError(self.place, f"could not be written: {error}") from error
+                    raise JournalError(self.place, f"could not be written: {error}; {mend_of(error)}") from error
                 raise
 
     def _rows(self, query: str, *parameters: object) -> list[tuple[Any, ...]]:
@@ -305,7 +324,7 @@ class Journal:
             try:
                 return self._reader.execute(query, parameters).fetchall()
             except sqlite3.Error as error:
-                raise JournalError(self.place, f"could not be read: {error}") from error
+                raise JournalError(self.place, f"could not be read: {error}; {mend_of(error)}") from error
 
     def _one(self, query: str) -> Any:
         rows = self._rows(query)
@@ -316,21 +335,23 @@ class Journal:
             raise JournalError(self.place, "is closed")
 
 
-def _locked(folder: Path) -> IO[str]:
-    """The lock of a folder, held until it is closed or the process ends, however it ends."""
-    lock = (folder / "journal.lock").open("a+")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        lock.seek(0)
-        holder = lock.read()
-        lock.close()
-        reason = (
-            f"is in use by another process ({holder}): stop that one, ask it with --url if it serves, "
-            "or name another folder"
-        )
-        raise JournalError(str(folder), reason) from None
-    lock.truncate(0)
-    lock.write(f"pid {os.getpid()}")
-    lock.flush()
-    return lock
+_RESTORE = "`lineage-graph check` says what is wrong with it; restore a backup into another folder"
+
+
+def mend_of(error: sqlite3.Error, damaged: str = _RESTORE) -> str:
+    """What to do about an error of the database; ``damaged`` is what to do where it is none, or none any more."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return damaged
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        return "make room on the disk, or look after it, and send the events again; what was acknowledged is kept"
+    return "see that this user may write the folder and what is in it, or name another folder"
+
+
+def newer(place: str, version: int) -> JournalError:
+    """The error for a schema that this version does not know."""
+    return JournalError(
+        place,
+        f"was written by a newer version of lineage-graph (schema {version}, this one knows {SCHEMA_VERSION}); "
+        "update lineage-graph, or name another folder",
+    )

@@ -140,8 +140,7 @@ def into_graph(graph: LineageGraph) -> Sink:
 
     def sink(ready: list[Ready], bad: list[Bad]) -> tuple[int, int]:
         taken = graph.append([(one.event, one.body) for one in ready])
-        for one in bad:
-            graph.refuse(one.source, one.error, one.body)
+        graph.refuse((one.source, one.error, one.body) for one in bad)
         new = sum(one.is_new for one in taken)
         return new, len(taken) - new
 

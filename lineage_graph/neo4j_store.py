@@ -14,11 +14,10 @@ from typing import Any, TypeVar
 import neo4j
 from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
-from lineage_graph import elements, packing
+from lineage_graph import elements, neo4j_whole, packing
 from lineage_graph.cypher import query
-from lineage_graph.elements import Element, Row
+from lineage_graph.elements import Element
 from lineage_graph.errors import StoreUnavailable
-from lineage_graph.events import format_time, parse_time
 from lineage_graph.model import (
     ColumnMapping,
     Dataset,
@@ -363,6 +362,8 @@ class Neo4jStore:
                 for statement in query("schema").statements:
                     session.run(statement).consume()
                 session.run("CALL db.awaitIndexes(60)").consume()
+                if neo4j_whole.is_dropping(session):
+                    neo4j_whole.drop(session, self._journal)
             self._prepared = True
 
     @contextmanager
@@ -409,16 +410,27 @@ class Neo4jStore:
         return found_in(datasets, jobs, text, kinds, namespace)
 
     def elements(self) -> Iterator[Element]:
+        yield from neo4j_whole.shown(self.held())
+
+    def held(self) -> Iterator[Element]:
         with self._answering(), self._driver.session(default_access_mode=neo4j.READ_ACCESS) as session:
-            nodes = [
-                Element(label, properties["key"], "", "", _shown(label, properties))
-                for label, properties in session.run(query("all_nodes").text)
-            ]
-            relationships = [
-                Element(kind, "", start, end, _shown(kind, properties))
-                for kind, start, end, properties in session.run(query("all_relationships").text)
-            ]
-        yield from elements.in_order(nodes, relationships)
+            yield from neo4j_whole.held(session)
+
+    def expected(self, changes: Changes) -> Iterator[Element]:
+        return neo4j_whole.expected(changes)
+
+    def drop(self) -> None:
+        with self._answering():
+            self._prepare()
+            with self._driver.session() as session:
+                neo4j_whole.drop(session, self._journal)
+        self._steps.forget_all()
+        self._applied, self._newest = 0, None
+
+    def other_journals(self) -> dict[str, int]:
+        with self._answering(), self._driver.session(default_access_mode=neo4j.READ_ACCESS) as session:
+            ledgers = dict(session.run(query("read_ledgers").text).values())
+        return {journal: applied for journal, applied in ledgers.items() if journal != self._journal}
 
     def close(self) -> None:
         self._driver.close()
@@ -432,15 +444,3 @@ class Neo4jStore:
             raise StoreUnavailable("Neo4j", "it refuses the user or password it was given") from error
         except (DriverError, Neo4jError, OSError) as error:
             raise StoreUnavailable("Neo4j", getattr(error, "code", None) or type(error).__name__) from error
-
-
-_INTERNAL = {"record", "facets", "content", "search", "digest", "output", "parts", "execution"}
-"""Properties that serve the store, not its readers."""
-
-
-def _shown(kind: str, properties: Row) -> Row:
-    return {
-        name: format_time(parse_time(value.iso_format())[0]) if hasattr(value, "iso_format") else value
-        for name, value in properties.items()
-        if name not in _INTERNAL and not (kind == "Flow" and name == "digest") and value != []
-    }

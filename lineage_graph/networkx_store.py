@@ -332,6 +332,27 @@ class NetworkXStore:
         with self._lock:
             yield from elements_of(self._graph.all_changes())
 
+    def changes(self) -> Changes:
+        """The whole graph, in the shape of a change to an empty store."""
+        with self._lock:
+            return self._graph.all_changes()
+
+    def held(self) -> Iterator[Element]:
+        return self.elements()
+
+    def expected(self, changes: Changes) -> Iterator[Element]:
+        return elements_of(changes)
+
+    def drop(self) -> None:
+        with self._lock:
+            if self._snapshots is not None:
+                self._snapshots.forget()
+            self._graph, self.applied, self.newest_event, self._saved = _Graph(), 0, None, 0
+
+    def other_journals(self) -> dict[str, int]:
+        """None: memory is this process's own."""
+        return {}
+
     def close(self) -> None:
         with self._lock:
             self._save(_WORTH_SAVING)

@@ -17,6 +17,7 @@ from typing import IO, Any, NamedTuple, TypeAlias
 import msgspec
 import zstandard
 
+from lineage_graph.errors import JournalError
 from lineage_graph.journal import Journal
 from lineage_graph.model import (
     Dataset,
@@ -90,6 +91,15 @@ class Snapshots:
             write(self._path, Header(VERSION, self._journal.id, applied, digest, newest), parts)
         except OSError as error:
             log.warning("%s could not be written: %s", self._path, error)
+
+    def forget(self) -> None:
+        """Remove the snapshot. Raises :class:`~lineage_graph.errors.JournalError` when the folder does not let it."""
+        try:
+            self._path.unlink(missing_ok=True)
+        except OSError as error:
+            raise JournalError(
+                self._journal.place, f"holds {FILE}, which can't be removed: {error.strerror}; remove it by hand"
+            ) from error
 
 
 class Header(NamedTuple):

@@ -23,7 +23,7 @@ from lineage_graph.model import (
     RunKey,
 )
 from lineage_graph.names import Named
-from lineage_graph.projection import Output, Use
+from lineage_graph.projection import Changes, Output, Use
 from lineage_graph.steps import StepView
 from lineage_graph.upserts import Upserts
 
@@ -117,6 +117,22 @@ class Store(Protocol):
 
     def elements(self) -> Iterator[Element]:
         """The whole graph, nodes before relationships, in a fixed order."""
+        ...
+
+    def held(self) -> Iterator[Element]:
+        """All that the store has written down, in any order: :meth:`elements`, and what only serves the store."""
+        ...
+
+    def expected(self, changes: Changes) -> Iterator[Element]:
+        """What :meth:`held` gives for a graph that is given whole."""
+        ...
+
+    def drop(self) -> None:
+        """Forget all that was ever merged, by any journal. Cut short, it is ended before anything else is done."""
+        ...
+
+    def other_journals(self) -> dict[str, int]:
+        """Journals but this one that have merged into the same database: up to which offset, by id."""
         ...
 
     def close(self) -> None: ...

@@ -34,7 +34,7 @@ def take(graph: LineageGraph, lines: list[bytes]) -> list[str]:
         try:
             graph.ingest([line])
         except InvalidEvent as error:
-            graph.refuse(f"line {number}", error, line)
+            graph.refuse([(f"line {number}", error, line)])
             reasons.append(str(error))
     return reasons
 

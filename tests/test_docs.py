@@ -25,6 +25,7 @@ import lineage_graph
 from lineage_graph import LineageGraph, cypher, settings
 from lineage_graph.api.app import create_app
 from lineage_graph.cli import EXIT_CODES, main
+from lineage_graph.cli_operations import DIFFERENT
 from lineage_graph.questions.answers import Answer, GraphAnswer, GraphEdge, Item
 from lineage_graph.sample import events
 from tests.api.conftest import serving
@@ -116,15 +117,16 @@ def test_every_field_of_an_answer_is_documented_and_no_other() -> None:
 def test_every_command_option_and_exit_code_is_documented_and_no_other() -> None:
     text = prose("docs/cli.md")
     assert set(main.commands) == words(first_cells(text.partition("\n## ")[0]))
+    commands = [*main.commands.values(), *main.commands["dead-letters"].commands.values()]  # type: ignore[attr-defined]
     options = {
         name
-        for command in main.commands.values()
+        for command in commands
         for option in command.params
         if isinstance(option, click.Option)
         for name in option.opts
     }
     assert options | {"--help"} == {word for word in words(text) if word.startswith("--")}
-    assert {0, *EXIT_CODES.values()} == {int(code) for code in re.findall(r"^\| (\d) \|", text, re.M)}
+    assert {0, DIFFERENT, *EXIT_CODES.values()} == {int(code) for code in re.findall(r"^\| (\d) \|", text, re.M)}
 
 
 def test_every_setting_is_documented_and_no_other() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -43,3 +45,17 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "events.ndjson").write_text("\n".join(json.dumps(event) for event in events))
     assert command("load", "events.ndjson", folder=tmp_path).returncode == 0
     return tmp_path
+
+
+@pytest.fixture
+def served(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server as people start it, with the address that it prints."""
+    process = subprocess.Popen(
+        [COMMAND, "serve", "--port", "0"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    address = re.search(r"http://\S+", process.stdout.readline())
+    assert address is not None
+    yield process, address[0]
+    process.kill()
+    process.communicate(timeout=20)

@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.cli.conftest import COMMAND, command
+from tests.cli.conftest import command
 from tests.events_builder import run
-
-
-@pytest.fixture
-def served(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A server as people start it, with the address that it prints."""
-    process = subprocess.Popen(
-        [COMMAND, "serve", "--port", "0"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    address = re.search(r"http://\S+", process.stdout.readline())
-    assert address is not None
-    yield process, address[0]
-    process.kill()
-    process.communicate(timeout=20)
 
 
 def test_a_folder_that_is_served_is_asked_by_its_address(
