@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from lineage_graph.errors import BadRequest
+from lineage_graph.api.answering import Workers
+from lineage_graph.api.writer import Writer
+from lineage_graph.errors import BadRequest, NotFound
 from lineage_graph.events import canonical, format_time
 from lineage_graph.graph import LineageGraph
 from lineage_graph.model import Run, contents_of, facet_content
@@ -19,6 +21,7 @@ from lineage_graph.questions.lineage import Bounds
 from lineage_graph.scope import Scope
 
 router = APIRouter(prefix="/api/v1", tags=["questions"])
+T = TypeVar("T")
 
 _LATER = {"as_of", "between", "known_at"}
 _REPEATED = {"only"}
@@ -107,8 +110,22 @@ Listing = Annotated[Question, Depends(listing)]
 Known = [Depends(only_known_parameters)]
 
 
+async def _asked(request: Request, work: Callable[[LineageGraph], T]) -> T:
+    """What is worked out beside the event loop. A node that is not known may be in events that are being merged: they
+    are waited for before that is said."""
+    workers: Workers = request.app.state.workers
+    try:
+        return await workers.question(work)
+    except NotFound as error:
+        if not error.lag:
+            raise
+        writer: Writer = request.app.state.writer
+        await writer.settle()
+        return await workers.question(work)
+
+
 async def _answer(request: Request, question: Callable[[LineageGraph], BaseModel]) -> Response:
-    answer = await request.app.state.workers.question(lambda graph: question(graph).model_dump_json())
+    answer = await _asked(request, lambda graph: question(graph).model_dump_json())
     return Response(answer, media_type="application/json")
 
 
@@ -161,7 +178,7 @@ async def run(
         job = namespace, name
     elif namespace is not None or name is not None:
         raise BadRequest("name" if name is None else "namespace", "is missing: a job is its namespace and its name")
-    shown = await request.app.state.workers.question(lambda graph: canonical(_shown(graph.run(id, job))))
+    shown = await _asked(request, lambda graph: canonical(_shown(graph.run(id, job))))
     return Response(shown, media_type="application/json")
 
 

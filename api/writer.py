@@ -61,6 +61,7 @@ class Writer:
         self._graph = graph
         self._to_keep: deque[_Waiting] = deque()
         self._to_merge: deque[tuple[Kept, list[_Waiting]]] = deque()
+        self._newest: _Waiting | None = None
         self._size = self._unmerged = 0
         self._news = threading.Condition()
         self._stopping = self._kept_all = False
@@ -98,6 +99,7 @@ class Writer:
             if self._stopping or (self._size + size > _WAITING and self._to_keep):
                 raise Full
             self._to_keep += entries
+            self._newest = entries[-1] if entries else self._newest
             self._size += size
             self._news.notify_all()
         waiting = [asyncio.wrap_future(entry.merged) for entry in entries]
@@ -111,6 +113,11 @@ class Writer:
         if late and None in taken:
             raise Full
         return new, not late and all(merged)
+
+    async def settle(self) -> None:
+        """Wait until what was taken up to now is merged, or known to come later; as long as a client waits."""
+        if self._newest is not None:
+            await asyncio.wait([asyncio.wrap_future(self._newest.merged)], timeout=_ANSWER_WITHIN)
 
     # -- the journal's thread
 

@@ -18,10 +18,10 @@ import pytest
 
 from lineage_graph import LineageGraph
 from lineage_graph.api import answering, writer
-from tests.api.conftest import serving, settle
+from tests.api.conftest import send, serving, settle
 from tests.api.test_ingest import body, is_problem, names, post
 from tests.events_builder import run
-from tests.stores import empty_graph
+from tests.stores import database, empty_graph
 
 
 def report(number: int) -> bytes:
@@ -97,6 +97,34 @@ def test_events_are_taken_while_the_store_is_away_and_merged_when_it_is_back(neo
         with forwarding(listening, neo4j_uri):
             settle(client)
             assert names(client, "impact", "orders") == {"report 0", "report 1", "report 2"}
+
+
+def test_a_question_about_what_is_being_merged_waits_for_it(neo4j_uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = threading.Event()
+    wait_for_it = writer.Writer.settle
+
+    async def settle_and_tell(of: writer.Writer) -> None:
+        waits.set()
+        await wait_for_it(of)
+
+    monkeypatch.setattr(writer.Writer, "settle", settle_and_tell)
+    with (
+        empty_graph(neo4j_uri) as graph,
+        serving(graph) as url,
+        httpx.Client(base_url=url, timeout=30) as client,
+        database(neo4j_uri) as driver,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        send(client, report(0))
+        with driver.session() as session, session.begin_transaction() as holding:
+            holding.run("MATCH (n:Dataset {name: 'orders'}) SET n.held = true").consume()
+            assert post(client, report(1)).status_code == 202
+            asked = pool.submit(client.get, "/api/v1/upstream?namespace=shop&name=report 1")
+            assert waits.wait(20)
+            holding.rollback()
+        assert asked.result(30).status_code == 200
+        unknown = client.get("/api/v1/upstream?namespace=shop&name=nothing")
+        assert unknown.status_code == 404
 
 
 def test_a_store_that_hangs_delays_nobody_for_long(neo4j_uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
