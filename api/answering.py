@@ -30,9 +30,10 @@ class Workers:
         self._questions = ThreadPoolExecutor(_QUESTIONS, "lineage-question")
         self._checks = {part: ThreadPoolExecutor(2, f"lineage-{part}") for part in ("journal", "store")}
 
-    async def question(self, work: Callable[[LineageGraph], T]) -> T:
-        """What ``work`` gives. Raises :class:`StoreUnavailable` when that takes too long."""
-        return await self._within(self._questions, work, _ANSWER_WITHIN)
+    async def question(self, work: Callable[[LineageGraph], T], longer: float = 0) -> T:
+        """What ``work`` gives. Raises :class:`StoreUnavailable` when that takes too long; ``longer`` are the seconds
+        that it was asked to take."""
+        return await self._within(self._questions, work, _ANSWER_WITHIN + longer)
 
     async def check(self, part: str, work: Callable[[LineageGraph], T]) -> T:
         """As :meth:`question`, in the short time that whoever asks for the health of a part gives it."""

@@ -68,8 +68,9 @@ def of_error(error: LineageError) -> Response:
         return problem(kind._replace(status=status), str(error), field=error.path)
     if isinstance(error, BadRequest):
         return problem(kind, str(error), field=error.parameter)
-    if isinstance(error, NotFound) and error.lag:
-        return problem(kind, str(error), lag=error.lag)
+    if isinstance(error, NotFound):
+        more = {"lag": error.lag, "field": error.end, "nearest": list(error.nearest)}
+        return problem(kind, str(error), **{name: value for name, value in more.items() if value})
     if isinstance(error, Ambiguous):
         return problem(kind, str(error), readings=list(error.readings))
     if isinstance(error, JournalError):

@@ -1,4 +1,4 @@
-"""The questions: impact, upstream, graph, search, and one run."""
+"""The questions: impact, upstream, graph, paths, search, and one run."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from lineage_graph.events import canonical, format_time
 from lineage_graph.graph import LineageGraph
 from lineage_graph.model import Run, contents_of, facet_content
 from lineage_graph.nodes import Asked
-from lineage_graph.questions.answers import Answer, GraphAnswer, SearchAnswer
+from lineage_graph.questions.answers import Answer, GraphAnswer, PathsAnswer, SearchAnswer
 from lineage_graph.questions.lineage import Bounds
+from lineage_graph.questions.paths import MOST_PATHS, MOST_SECONDS, Search
 from lineage_graph.scope import Scope
 
 router = APIRouter(prefix="/api/v1", tags=["questions"])
@@ -52,6 +53,13 @@ class Question(NamedTuple):
     bounds: Bounds
 
 
+Everything = Annotated[bool, Query(description="Everything ever seen, not only what holds now.")]
+Window = Annotated[
+    str | None,
+    Query(description="Also what successful runs reported this long before the latest.", examples=["P7D"]),
+]
+
+
 def drawing(
     node: Annotated[
         str | None,
@@ -77,11 +85,8 @@ def drawing(
     nodes: Annotated[
         int, Query(ge=1, le=1_000_000, description="Nodes reached before the answer is cut, and says so.")
     ] = 10_000,
-    all: Annotated[bool, Query(description="Everything ever seen, not only what holds now.")] = False,
-    window: Annotated[
-        str | None,
-        Query(description="Also what successful runs reported this long before the latest.", examples=["P7D"]),
-    ] = None,
+    all: Everything = False,
+    window: Window = None,
 ) -> Question:
     """Parameters that all questions about a node share."""
     return Question(
@@ -110,22 +115,22 @@ Listing = Annotated[Question, Depends(listing)]
 Known = [Depends(only_known_parameters)]
 
 
-async def _asked(request: Request, work: Callable[[LineageGraph], T]) -> T:
+async def _asked(request: Request, work: Callable[[LineageGraph], T], longer: float = 0) -> T:
     """What is worked out beside the event loop. A node that is not known may be in events that are being merged: they
     are waited for before that is said."""
     workers: Workers = request.app.state.workers
     try:
-        return await workers.question(work)
+        return await workers.question(work, longer)
     except NotFound as error:
         if not error.lag:
             raise
         writer: Writer = request.app.state.writer
         await writer.settle()
-        return await workers.question(work)
+        return await workers.question(work, longer)
 
 
-async def _answer(request: Request, question: Callable[[LineageGraph], BaseModel]) -> Response:
-    answer = await _asked(request, lambda graph: question(graph).model_dump_json())
+async def _answer(request: Request, question: Callable[[LineageGraph], BaseModel], longer: float = 0) -> Response:
+    answer = await _asked(request, lambda graph: question(graph).model_dump_json(), longer)
     return Response(answer, media_type="application/json")
 
 
@@ -149,6 +154,42 @@ async def graph(
 ) -> Response:
     """Nodes and edges around a node, both ways, for drawing."""
     return await _answer(request, lambda graph: graph.graph(*asking, level))
+
+
+def _end(end: str) -> Callable[..., Asked]:
+    """The parameters of one end of a path."""
+
+    def asked(
+        node: str | None = Query(None, alias=end, description=f"The {end}: an id, as node of other questions."),
+        namespace: str | None = Query(
+            None, alias=f"{end}_namespace", description=f"With {end}_name, in place of {end}; never ambiguous."
+        ),
+        name: str | None = Query(None, alias=f"{end}_name", description="Name of the dataset or job."),
+        field: str | None = Query(None, alias=f"{end}_field", description="A column of the dataset."),
+        type: Literal["dataset", "job"] = Query(
+            "dataset", alias=f"{end}_type", description="What namespace and name stand for."
+        ),
+    ) -> Asked:
+        return Asked(node, namespace, name, field, type)
+
+    return asked
+
+
+@router.get("/paths", response_model=PathsAnswer, dependencies=Known)
+async def paths(
+    request: Request,
+    source: Annotated[Asked, Depends(_end("source"))],
+    target: Annotated[Asked, Depends(_end("target"))],
+    k: Annotated[int, Query(ge=1, le=MOST_PATHS, description="How many of the shortest paths.")] = Search().k,
+    seconds: Annotated[
+        float, Query(gt=0, le=MOST_SECONDS, description="How long to look before answering with what was found.")
+    ] = Search().seconds,
+    all: Everything = False,
+    window: Window = None,
+) -> Response:
+    """The shortest paths of the data from one node to another."""
+    scope = Scope.parse(everything=all, window=window)
+    return await _answer(request, lambda graph: graph.paths(source, target, scope, k, seconds), seconds)
 
 
 @router.get("/search", response_model=SearchAnswer, dependencies=Known)

@@ -11,7 +11,7 @@ from lineage_graph.errors import (
 )
 from lineage_graph.graph import LineageGraph, open
 from lineage_graph.nodes import Asked
-from lineage_graph.questions.answers import Answer, GraphAnswer, Item, SearchAnswer
+from lineage_graph.questions.answers import Answer, FoundPath, GraphAnswer, Item, PathsAnswer, SearchAnswer
 from lineage_graph.questions.lineage import Bounds
 from lineage_graph.scope import Scope
 
@@ -21,6 +21,7 @@ __all__ = [
     "Asked",
     "BadRequest",
     "Bounds",
+    "FoundPath",
     "GraphAnswer",
     "InvalidEvent",
     "Item",
@@ -28,6 +29,7 @@ __all__ = [
     "LineageError",
     "LineageGraph",
     "NotFound",
+    "PathsAnswer",
     "Scope",
     "SearchAnswer",
     "StoreUnavailable",

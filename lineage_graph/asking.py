@@ -13,6 +13,7 @@ from lineage_graph.errors import Ambiguous, BadRequest, LineageError, NotFound, 
 
 if TYPE_CHECKING:
     from lineage_graph.graph import LineageGraph
+    from lineage_graph.nodes import Asked
 
 Parameters = dict[str, Any]
 _SECONDS = 30.0
@@ -34,7 +35,8 @@ class Server:
 
     def ask(self, question: str, parameters: Parameters) -> dict[str, Any]:
         given = {name: _text(value) for name, value in parameters.items() if value not in (None, ())}
-        return self.request("GET", f"/api/v1/{question}", params=given)
+        patience = _SECONDS + (parameters.get("seconds") or 0)
+        return self.request("GET", f"/api/v1/{question}", params=given, timeout=patience)
 
     def request(self, method: str, path: str, tries: int = 1, **more: Any) -> dict[str, Any]:
         """The answer's document. A 503 is tried again after the seconds that it asks for, up to ``tries`` times."""
@@ -64,7 +66,7 @@ class Server:
 
     def _sent(self, method: str, path: str, **more: Any) -> httpx.Response:
         try:
-            return httpx.request(method, self.url + path, timeout=_SECONDS, **more)
+            return httpx.request(method, self.url + path, **{"timeout": _SECONDS, **more})
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
             raise BadRequest(
                 "--url", f"{self.url} is no address of a server; give one such as http://host:5000"
@@ -86,7 +88,8 @@ def _error(url: str, response: httpx.Response) -> LineageError:
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return StoreUnavailable(url, f"it answered {response.status_code}")
     if kind == "not-found":
-        return NotFound(detail.partition(" is not known")[0], int(problem.get("lag", 0)))
+        node, end = detail.partition(" is not known")[0], str(problem.get("field", ""))
+        return NotFound(node.removeprefix(f"{end} "), int(problem.get("lag", 0)), end, problem.get("nearest", ()))
     if kind == "ambiguous":
         return Ambiguous(detail.partition(" can be read as ")[0], problem.get("readings", ()))
     if response.status_code < 500:
@@ -111,14 +114,23 @@ class Local:
             given = _given(parameters, "namespace", "limit", "cursor")
             return self.graph.search(parameters["q"], kinds, **given).model_dump(mode="json")
         get = parameters.get
-        asked = Asked(get("node"), get("namespace"), get("name"), get("field"), get("type") or "dataset")
         scope = Scope.parse(everything=bool(get("all")), window=get("window"))
+        if question == "paths":
+            source, target = (asked_in(parameters, Asked(end=end)) for end in ("source", "target"))
+            return self.graph.paths(source, target, scope, **_given(parameters, "k", "seconds")).model_dump(mode="json")
+        asked = asked_in(parameters, Asked())
         bounds = Bounds(**_given(parameters, *Bounds._fields))
         if question == "graph":
             return self.graph.graph(asked, scope, bounds, get("level") or "dataset").model_dump(mode="json")
         questions: dict[str, Callable[..., Any]] = {"impact": self.graph.impact, "upstream": self.graph.upstream}
         answer: dict[str, Any] = questions[question](asked, scope, bounds).model_dump(mode="json")
         return answer
+
+
+def asked_in(parameters: Parameters, of: Asked) -> Asked:
+    """What parameters say of a node, or of an end of a path, by the names that its parts have there."""
+    given = {part: parameters.get(of.parameter(part)) for part in ("node", "namespace", "name", "field", "type")}
+    return of._replace(**{part: value for part, value in given.items() if value is not None})
 
 
 def _given(parameters: Parameters, *names: str) -> Parameters:

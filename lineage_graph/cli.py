@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from rich.console import Console
 
-from lineage_graph.cli_tables import graph_parts, search_parts, write_hits, write_items
+from lineage_graph.cli_tables import graph_parts, paths_parts, search_parts, write_hits, write_items, write_steps
 from lineage_graph.errors import (
     Ambiguous,
     BadRequest,
@@ -49,19 +49,15 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _failure(error: LineageError, hint: str = "") -> click.ClickException:
-    failure = click.ClickException(escaped(f"{error}{hint}"))
-    failure.exit_code = EXIT_CODES[type(error)]  # type: ignore[misc]  # click reads it from the instance
-    return failure
-
-
 @contextmanager
 def failures() -> Iterator[None]:
     """Errors of the product as a sentence on standard error and an exit code."""
     try:
         yield
     except LineageError as error:
-        raise _failure(error) from error
+        failure = click.ClickException(escaped(str(error)))
+        failure.exit_code = EXIT_CODES[type(error)]  # type: ignore[misc]  # click reads it from the instance
+        raise failure from error
 
 
 def options(*names: str) -> Callable[[F], F]:
@@ -111,9 +107,11 @@ def store_of(store: str | None) -> tuple[str | None, dict[str, str]]:
 
 
 @contextmanager
-def target_of(data: Path | None, store: str | None, url: str | None) -> Iterator[Target]:
+def target_of(given: Parameters) -> Iterator[Target]:
+    """Where a question goes. Takes the options that say so out of those given; the others are the question's."""
     from lineage_graph.asking import Local, Server
 
+    data, store, url = (given.pop(name) for name in ("data", "store", "url"))
     server = url or (None if data or store else settings().get("url"))
     if server:
         yield Server(server)
@@ -218,8 +216,26 @@ def question_options(function: F) -> F:
         click.option("--type", type=click.Choice(["dataset", "job"]), help="What --name stands for."),
         click.option("--depth", type=click.IntRange(min=0), help="Steps from dataset to dataset."),
         click.option("--nodes", type=click.IntRange(1, 1_000_000), help="Most nodes.  [default: 10000]"),
+        scope_options,
+    )
+
+
+def scope_options(function: F) -> F:
+    return _with(
+        function,
         click.option("--all", "all", is_flag=True, help="Everything ever seen, not only what holds now."),
         click.option("--window", help="Also what successful runs reported this long before, such as P7D."),
+    )
+
+
+def end_options(end: str) -> Callable[[F], F]:
+    """In place of the id of one end of a path."""
+    return lambda function: _with(
+        function,
+        click.option(f"--{end}-namespace", help=f"With --{end}-name, in place of {end.upper()}."),
+        click.option(f"--{end}-name", help="Name of the dataset or job."),
+        click.option(f"--{end}-field", help="A column of the dataset."),
+        click.option(f"--{end}-type", type=click.Choice(["dataset", "job"]), help=f"What --{end}-name stands for."),
     )
 
 
@@ -267,7 +283,7 @@ def _ask(question: str, given: Parameters, nothing: str) -> None:
     from lineage_graph.asking import answer_to
 
     as_json, as_csv = given.pop("as_json"), given.pop("as_csv")
-    with failures(), asked(given) as target:
+    with failures(), target_of(given) as target:
         answer = answer_to(target, question, given)
     if as_json:
         click.echo(json.dumps(answer))
@@ -279,37 +295,6 @@ def _ask(question: str, given: Parameters, nothing: str) -> None:
         show(console, *parts, *footer(answer, f"{answer['node']['id']}: {nothing}"))
 
 
-@contextmanager
-def asked(given: Parameters) -> Iterator[Target]:
-    """Where the question goes. An error about an unknown name says which names are most like it."""
-    with target_of(given.pop("data"), given.pop("store"), given.pop("url")) as target:
-        try:
-            yield target
-        except NotFound as error:
-            alike = _alike(target, given)
-            if not alike:
-                raise
-            raise _failure(error, f"; did you mean {' or '.join(alike)}?") from error
-
-
-def _alike(target: Target, given: Parameters) -> list[str]:
-    """Ids of at most three nodes of the kind asked for whose name holds the one given, or else is nearly it."""
-    from difflib import SequenceMatcher
-
-    kind, *parts = (given["node"] or "").split(":")
-    if kind == "run":
-        return []
-    name = given["name"] or (parts[-2] if kind == "datasetField" and len(parts) > 2 else parts[-1])
-    wanted = "job" if "job" in (kind, given["type"]) else "dataset"
-    half = (len(name) + 1) // 2
-    for part in (name, name[:half], name[half:] or name):
-        hits = target.ask("search", {"q": part, "type": wanted, "limit": 1_000})["items"]
-        near = [hit for hit in hits if part == name or SequenceMatcher(None, hit["name"], name).ratio() > 0.8]
-        if near:
-            return [hit["id"] for hit in near[:3]]
-    return []
-
-
 @main.command()
 @question_options
 @click.option("--level", type=click.Choice(["dataset", "column"]), default="dataset", show_default=True)
@@ -319,12 +304,41 @@ def graph(as_json: bool, **given: Any) -> None:
 
     Example: lineage-graph graph dataset:shop:orders --depth 2 --json
     """
-    with failures(), asked(given) as target:
+    with failures(), target_of(given) as target:
         answer = target.ask("graph", given)
     if as_json:
         click.echo(json.dumps(answer))
     else:
         show(Console(), *graph_parts(answer))
+
+
+@main.command()
+@click.argument("source", required=False)
+@click.argument("target", required=False)
+@end_options("source")
+@end_options("target")
+@click.option("--k", type=click.IntRange(1, 100), help="How many of the shortest.  [default: 5]")
+@click.option(
+    "--seconds", type=click.FloatRange(0, 60, min_open=True), help="Answer after so long at most.  [default: 5]"
+)
+@scope_options
+@options("data", "store", "url", "json", "csv")
+def paths(as_json: bool, as_csv: bool, **given: Any) -> None:
+    """The shortest ways of the data from SOURCE to TARGET.
+
+    Example: lineage-graph paths dataset:shop:orders dataset:shop:report
+    """
+    if given["source_name"] is not None and given["target"] is None:
+        # The only id given beside --source-name is that of the target.
+        given["source"], given["target"] = None, given["source"]
+    with failures(), target_of(given) as target:
+        answer = target.ask("paths", given)
+    if as_json:
+        click.echo(json.dumps(answer))
+    elif as_csv:
+        write_steps(answer["items"], sys.stdout)
+    else:
+        show(Console(), *paths_parts(answer))
 
 
 @main.command()
@@ -340,7 +354,7 @@ def search(text: str, as_json: bool, as_csv: bool, **given: Any) -> None:
     """
     from lineage_graph.asking import answer_to
 
-    with failures(), target_of(given.pop("data"), given.pop("store"), given.pop("url")) as target:
+    with failures(), target_of(given) as target:
         answer = answer_to(target, "search", {"q": text} | given)
     if as_json:
         click.echo(json.dumps(answer))

@@ -39,15 +39,21 @@ class InvalidEvent(LineageError):
 
 class NotFound(LineageError):
     """Raised when a question names a node that no event in the graph has spoken of. ``node`` is the id as asked;
-    ``lag`` counts the events that are durable and not in the graph yet, one of which may speak of it."""
+    ``lag`` counts the events that are durable and not in the graph yet, one of which may speak of it. ``end`` is source
+    or target where the question was about two nodes. ``nearest`` are ids of nodes that may have been meant."""
 
-    def __init__(self, node: str, lag: int = 0) -> None:
-        super().__init__(node, lag)
+    def __init__(self, node: str, lag: int = 0, end: str = "", nearest: Sequence[str] = ()) -> None:
+        super().__init__(node, lag, end, nearest)
         self.node = node
         self.lag = lag
+        self.end = end
+        self.nearest = tuple(nearest)
 
     def __str__(self) -> str:
-        return f"{self.node} is not known" + (f"; events not in the graph yet: {self.lag}" if self.lag else "")
+        text = f"{self.end} {self.node} is not known".lstrip()
+        if self.lag:
+            text += f"; events not in the graph yet: {self.lag}"
+        return f"{text}; did you mean {' or '.join(self.nearest)}?" if self.nearest else text
 
 
 class Ambiguous(LineageError):

@@ -16,10 +16,11 @@ from lineage_graph.errors import BadRequest, InvalidEvent, JournalError, NotFoun
 from lineage_graph.events import Event, canonical, format_time, read
 from lineage_graph.journal import Appended, DeadLetter, Entry, Journal, Refused
 from lineage_graph.model import Run
-from lineage_graph.nodes import Asked, resolve, run_id_of, text_id
+from lineage_graph.nodes import Asked, nearest, resolve, run_id_of, text_id
 from lineage_graph.questions.answers import (
     Answer,
     GraphAnswer,
+    PathsAnswer,
     SearchAnswer,
     SearchHit,
     Standing,
@@ -29,6 +30,7 @@ from lineage_graph.questions.answers import (
 from lineage_graph.questions.graph import graph
 from lineage_graph.questions.impact import impact
 from lineage_graph.questions.lineage import Bounds
+from lineage_graph.questions.paths import Search, paths
 from lineage_graph.questions.upstream import upstream
 from lineage_graph.scope import Scope
 from lineage_graph.store import Neighbourhood, Store, closeness, open_store
@@ -39,7 +41,7 @@ log = logging.getLogger("lineage_graph")
 _BATCH = 500
 """Events joined before one merge."""
 _LARGEST_DEAD_LETTER = 1 << 20
-_NOW, _ALL = Scope(), Bounds()
+_NOW, _ALL, _FEW = Scope(), Bounds(), Search()
 
 
 class Taken(NamedTuple):
@@ -318,6 +320,26 @@ class LineageGraph:
             bounds.check()
             return graph(near, self._resolve(near, asked), scope, bounds, self._standing(), level)
 
+    def paths(
+        self,
+        source: Asked | str,
+        target: Asked | str,
+        scope: Scope = _NOW,
+        k: int = _FEW.k,
+        seconds: float = _FEW.seconds,
+    ) -> PathsAnswer:
+        """The ``k`` shortest paths of the data from one node to another, as far as they are found within ``seconds``.
+
+        Raises as :meth:`impact` does, and :class:`BadRequest` when both are one node, or a column and its own table.
+        """
+        ends = [
+            (Asked(node) if isinstance(node, str) else node)._replace(end=end)
+            for node, end in ((source, "source"), (target, "target"))
+        ]
+        with self.store.look() as near:
+            start, end = (self._resolve(near, asked) for asked in ends)
+            return paths(near, start, end, scope, Search(k, seconds), self._standing())
+
     def search(
         self,
         text: str,
@@ -390,7 +412,8 @@ class LineageGraph:
         try:
             return resolve(asked, near, self.store.run_keys(run_id) if run_id else [])
         except NotFound as error:
-            raise NotFound(error.node, self.lag) from error
+            alike = nearest(asked, lambda text, kind: self.store.search(text, (kind,), None))
+            raise NotFound(error.node, self.lag, error.end, alike) from error
 
     def _standing(self) -> Standing:
         return Standing(self.store.newest_event, self.lag)

@@ -26,7 +26,7 @@ from lineage_graph import LineageGraph, cypher, settings
 from lineage_graph.api.app import create_app
 from lineage_graph.cli import EXIT_CODES, main
 from lineage_graph.cli_operations import DIFFERENT
-from lineage_graph.questions.answers import Answer, GraphAnswer, GraphEdge, Item
+from lineage_graph.questions.answers import Answer, FoundPath, GraphAnswer, GraphEdge, Item, PathsAnswer, PathStep
 from lineage_graph.sample import events
 from tests.api.conftest import serving
 from tests.stores import empty_graph
@@ -105,6 +105,8 @@ def test_every_parameter_of_a_question_is_documented_and_no_other(paths: dict[st
     }
     assert asked == words(first_cells(text))
     assert {parameter["name"] for parameter in paths["/api/v1/search"]["get"]["parameters"]} <= words(text)
+    text = prose("docs/questions.md").partition("## Paths")[2].partition("\n## ")[0].partition("| ends |")[0]
+    assert {parameter["name"] for parameter in paths["/api/v1/paths"]["get"]["parameters"]} == words(first_cells(text))
 
 
 def test_every_field_of_an_answer_is_documented_and_no_other() -> None:
@@ -112,6 +114,9 @@ def test_every_field_of_an_answer_is_documented_and_no_other() -> None:
     assert words(first_cells(text)) == {*Answer.model_fields, *Item.model_fields}
     drawn = {*GraphAnswer.model_fields, *GraphEdge.model_fields} - {"source", "target", "job"}
     assert drawn <= words(text)
+    text = prose("docs/questions.md").partition("## Paths")[2].partition("\n## ")[0].partition("| ends |")[2]
+    assert {*PathsAnswer.model_fields} - {"truncated_by"} == words(first_cells(text))
+    assert {*FoundPath.model_fields, *PathStep.model_fields, "truncated_by"} <= words(text)
 
 
 def test_every_command_option_and_exit_code_is_documented_and_no_other() -> None:

@@ -181,6 +181,67 @@ class GraphAnswer(_Part):
     edges: list[GraphEdge]
 
 
+class PathStep(_Part):
+    """One step of a path, from one node to the next."""
+
+    source: str
+    target: str
+    via: Annotated[list[str], Field(description="Ids of all jobs that make this step.")]
+    certainty: Annotated[
+        Literal["direct", "indirect", "possible"], Field(description="The best of what these jobs say.")
+    ]
+    depth: Annotated[int, Field(description="Steps from the source, this one included.")]
+    in_latest_execution: Annotated[
+        bool, Field(description="Whether one of the jobs made it in its latest successful execution.")
+    ]
+
+
+class FoundPath(_Part):
+    """One way of the data from the source to the target."""
+
+    depth: Annotated[int, Field(description="How many steps it has.")]
+    certainty: Annotated[
+        Literal["direct", "indirect", "possible"], Field(description="That of its least certain step.")
+    ]
+    nodes: Annotated[list[str], Field(description="Ids from the source to the target.")]
+    steps: list[PathStep]
+
+
+class PathsAnswer(_Part):
+    """The shortest paths from one node to another."""
+
+    source: Node
+    target: Node
+    scope: str
+    level: Literal["dataset", "column"]
+    complete: Annotated[
+        bool,
+        Field(
+            description="False when there may be shorter paths, or other ones where fewer "
+            "than k are listed; then truncated_by says why."
+        ),
+    ]
+    truncated_by: list[TruncatedBy] = []
+    column_coverage: Annotated[
+        float | None, Field(description="Share of the outputs crossed that reported column lineage.")
+    ] = None
+    newest_event: str | None = None
+    lag: int = 0
+    total: Annotated[int, Field(description="Paths listed.")]
+    more: Annotated[bool | None, Field(description="Whether there are more than listed; null when not known.")] = None
+    reverse: Annotated[
+        bool | None,
+        Field(description="Where there is no path: whether there is one from target to source; else null."),
+    ] = None
+    items: list[FoundPath]
+
+    def __iter__(self) -> Iterator[FoundPath]:  # type: ignore[override]
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
 class SearchHit(_Part):
     id: str
     type: Literal["dataset", "job"]

@@ -131,7 +131,7 @@ class _Ways(Generic[N]):
         return self._begin[at]
 
 
-def _coverage(covered: int, crossed: int) -> float | None:
+def coverage(covered: int, crossed: int) -> float | None:
     return round(covered / crossed, 4) if crossed else None
 
 
@@ -173,7 +173,7 @@ class DatasetWalk:
         self.only_in_columns = {key for key, steps in held.items() if steps.only_in_columns}
         covered = set(chain.from_iterable([steps.covered for steps in self._steps.values()]))
         bare = set(chain.from_iterable([steps.bare for steps in self._steps.values()]))
-        self.coverage = _coverage(len(covered), len(covered | bare))
+        self.coverage = coverage(len(covered), len(covered | bare))
         if origin is not None and origin[0] == "job":
             for met in self._jobs.values():
                 met.discard((origin[1], origin[2]))
@@ -252,7 +252,7 @@ class DatasetWalk:
 
 
 @dataclass
-class _OutputColumns:
+class OutputColumns:
     """The column mappings of one output, ready to be asked from either side."""
 
     mappings: list[ColumnMapping]
@@ -315,7 +315,7 @@ class ColumnWalk:
         self._start = start
         self._steps: dict[DatasetKey, Steps] = {}
         self._mappings: dict[str, ColumnMapping] = {}
-        self._outputs: dict[OutputKey, _OutputColumns] = {}
+        self._outputs: dict[OutputKey, OutputColumns] = {}
         self._named: dict[DatasetKey, list[str]] = {}
         self._crossed: dict[OutputKey, bool] = {}
         self._done: dict[tuple[object, ...], int] = {}
@@ -331,7 +331,7 @@ class ColumnWalk:
         self.expanded = [*self._steps]
         self.dropped = {key for key, steps in self._steps.items() if steps.dropped}
         self.only_in_columns = {key for key, steps in self._steps.items() if steps.only_in_columns}
-        self.coverage = _coverage(sum(self._crossed.values()), len(self._crossed))
+        self.coverage = coverage(sum(self._crossed.values()), len(self._crossed))
         self.by_depth: dict[int, dict[str, set[Any]]] = {}
         for node, at in self._least().items():
             self.by_depth.setdefault(at, {}).setdefault(node[0], set()).add(node[1:])
@@ -440,10 +440,10 @@ class ColumnWalk:
             else:
                 yield from self._up(state, step, columns)
 
-    def _columns_of(self, step: Step) -> _OutputColumns:
+    def _columns_of(self, step: Step) -> OutputColumns:
         if step.output not in self._outputs:
             held = [self._mappings[digest] for digest in step.mappings if digest in self._mappings]
-            self._outputs[step.output] = _OutputColumns(held, self._cutter.names.canonical)
+            self._outputs[step.output] = OutputColumns(held, self._cutter.names.canonical)
         return self._outputs[step.output]
 
     def _first(self, certainty: int, *what: object) -> bool:
@@ -462,7 +462,7 @@ class ColumnWalk:
         """The columns known of a dataset; the dataset itself where nobody named any."""
         return [("column", *dataset, name) for name in self._named[dataset]] or [("dataset", *dataset)]
 
-    def _down(self, state: _State, step: Step, columns: _OutputColumns) -> Iterator[tuple[Step, _State]]:
+    def _down(self, state: _State, step: Step, columns: OutputColumns) -> Iterator[tuple[Step, _State]]:
         assert step.far is not None
         far = step.far
 
@@ -489,7 +489,7 @@ class ColumnWalk:
             names = [node[3] for node in self._all_columns(far) if node[0] == "column"]
             yield from made(dict.fromkeys([*names, *columns.mapped]), _INDIRECT)
 
-    def _up(self, state: _State, step: Step, columns: _OutputColumns) -> Iterator[tuple[Step, _State]]:
+    def _up(self, state: _State, step: Step, columns: OutputColumns) -> Iterator[tuple[Step, _State]]:
         def of_far(found: Iterable[NodeId], certainty: int) -> Iterator[tuple[Step, _State]]:
             certainty = max(certainty, state.certainty)
             for column in found:

@@ -67,6 +67,44 @@ def test_a_graph_has_nodes_both_ways_and_edges_that_explain_themselves(client: h
     assert answer["truncated_by"] == ["depth"]
 
 
+def test_paths_have_two_ends_by_id_or_by_parts(client: httpx.Client) -> None:
+    fill(client)
+    by_id = {"source": "dataset:shop:table 1", "target": "dataset:shop:table 3"}
+    by_parts = {
+        f"{end}_{part}": value
+        for end, name in (("source", "table 1"), ("target", "table 3"))
+        for part, value in (("namespace", "shop"), ("name", name))
+    }
+    answer = client.get("/api/v1/paths", params=by_id | {"seconds": 30}).json()
+    assert [path["nodes"] for path in answer["items"]] == [[f"dataset:shop:table {number}" for number in (1, 2, 3)]]
+    assert [step["via"] for step in answer["items"][0]["steps"]] == [["job:shop:step 1"], ["job:shop:step 2"]]
+    assert client.get("/api/v1/paths", params=by_parts | {"seconds": 30}).json() == answer
+    back = client.get("/api/v1/paths", params={"source": by_id["target"], "target": by_id["source"]}).json()
+    assert (back["items"], back["reverse"]) == ([], True)
+    assert (back["complete"], back["more"], back["total"]) == (True, False, 0)
+
+
+def test_paths_that_time_ran_out_for_say_so(client: httpx.Client) -> None:
+    fill(client)
+    ends = {"source": "dataset:shop:table 0", "target": "dataset:shop:table 3"}
+    answer = client.get("/api/v1/paths", params=ends | {"seconds": 1e-6}).json()
+    assert (answer["complete"], answer["truncated_by"], answer["more"]) == (False, ["time"], None)
+
+
+def test_an_unknown_node_is_told_with_those_most_like_it(client: httpx.Client) -> None:
+    fill(client)
+    ends = {"source": "dataset:shop:table 0", "target": "dataset:shop:tables 3"}
+    unknown = client.get("/api/v1/paths", params=ends)
+    assert unknown.status_code == 404
+    assert unknown.headers["content-type"] == "application/problem+json"
+    problem = unknown.json()
+    assert (problem["field"], problem["nearest"]) == ("target", ["dataset:shop:table 3"])
+    assert problem["detail"] == "target dataset:shop:tables 3 is not known; did you mean dataset:shop:table 3?"
+    problem = client.get("/api/v1/impact", params={"node": "job:shop:zzz"}).json()
+    assert problem["detail"] == "job:shop:zzz is not known"
+    assert not {"nearest", "field"} & problem.keys()
+
+
 @pytest.mark.parametrize(
     "name", ["50% off", "a#b", "x?y=1&z", "order + returns", "tab\there", "données.été", "a:b:c", "//x"]
 )
@@ -108,6 +146,14 @@ def test_every_id_given_out_is_taken_back(client: httpx.Client, name: str) -> No
         ("graph?namespace=shop&name=table 0&only=job", 400, "only"),
         ("impact?node=dataset:shop:table 0&name=table 1", 400, "name"),
         ("jobs/runs/unknown-run", 404, "run:"),
+        ("paths?source=dataset:shop:table 0", 400, "target"),
+        ("paths?source=dataset:shop:table 0&target=dataset:shop:table 0", 400, "the source"),
+        ("paths?source=dataset:shop:table 0&target=dataset:shop:table 1&k=0", 422, "k"),
+        ("paths?source=dataset:shop:table 0&target=dataset:shop:table 1&k=101", 422, "k"),
+        ("paths?source=dataset:shop:table 0&target=dataset:shop:table 1&k=few", 422, "k"),
+        ("paths?source=dataset:shop:table 0&target=dataset:shop:table 1&seconds=61", 422, "seconds"),
+        ("paths?source=dataset:shop:table 0&target_name=table 1", 400, "target"),
+        ("paths?source=dataset:shop:table 0&target=dataset:shop:table 1&depth=2", 400, "depth"),
         ("nowhere", 404, "nowhere"),
     ],
 )
@@ -193,8 +239,11 @@ def test_every_route_and_parameter_is_in_the_openapi_document(embedded: httpx.Cl
         "/api/v1/impact",
         "/api/v1/upstream",
         "/api/v1/graph",
+        "/api/v1/paths",
         "/api/v1/search",
         "/api/v1/jobs/runs/{id}",
+        "/api/v1/dead-letters",
+        "/api/v1/dead-letters/{id}",
         "/healthz",
         "/readyz",
     } == document["paths"].keys()

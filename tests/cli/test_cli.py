@@ -173,6 +173,10 @@ def test_a_running_server_is_loaded_and_asked_by_its_address(tmp_path: Path) -> 
         unknown = command("impact", "dataset:shop:nope", "--url", url, folder=tmp_path)
         assert unknown.returncode == 4
         assert unknown.stderr == "Error: dataset:shop:nope is not known\n"
+        lost = command(
+            "paths", "dataset:warehouse://north:5432:lab.a", "dataset:shop:nope", "--url", url, folder=tmp_path
+        )
+        assert (lost.returncode, lost.stderr) == (4, "Error: target dataset:shop:nope is not known\n")
         assert len(graph.journal.dead_letters()) == 2
 
 
@@ -180,6 +184,38 @@ def test_the_graph_is_drawn_as_a_list_of_edges(folder: Path) -> None:
     result = command("graph", "dataset:shop:clean", "--depth", 1, folder=folder, COLUMNS="120")
     assert "5 nodes, 4 edges" in result.stdout
     assert len(re.findall("READ_BY|WRITES", result.stdout)) == 4
+
+
+def test_paths_are_a_table_of_their_nodes(folder: Path) -> None:
+    ends = ("dataset:shop:orders", "dataset:shop:report")
+    shown = command("paths", *ends, folder=folder).stdout
+    assert re.search(r"1 +0 +dataset:shop:orders *\n +1 +dataset:shop:clean +direct +shop:first *\n", shown)
+    assert "1 path\n" in shown
+    parts = ("--source-namespace", "shop", "--source-name", "orders", ends[1])
+    answer = json.loads(command("paths", *parts, "--json", folder=folder).stdout)
+    assert [path["nodes"] for path in answer["items"]] == [[ends[0], "dataset:shop:clean", ends[1]]]
+    rows = list(csv.DictReader(io.StringIO(command("paths", *ends, "--csv", folder=folder).stdout)))
+    assert [(row["path"], row["depth"], row["target"], row["via"]) for row in rows] == [
+        ("1", "1", "dataset:shop:clean", "job:shop:first"),
+        ("1", "2", "dataset:shop:report", "job:shop:second"),
+    ]
+
+
+def test_paths_against_the_data_and_to_nowhere_are_told(folder: Path) -> None:
+    shown = command("paths", "dataset:shop:report", "dataset:shop:orders", folder=folder).stdout
+    assert "no path from dataset:shop:report to dataset:shop:orders\n" in shown
+    assert "there is one the other way: from dataset:shop:orders to dataset:shop:report\n" in shown
+    unknown = command("paths", "dataset:shop:orders", "dataset:shop:reprot", folder=folder)
+    assert unknown.returncode == 4
+    assert "target dataset:shop:reprot is not known; did you mean dataset:shop:report?" in unknown.stderr
+    same = command("paths", "dataset:shop:orders", "dataset:shop:orders", folder=folder)
+    assert same.returncode == 2
+    assert "target is the source" in same.stderr
+    late = command("paths", "dataset:shop:orders", "dataset:shop:report", "--seconds", "0.000001", folder=folder)
+    assert (late.returncode, "not complete: cut by time\n" in late.stdout) == (0, True)
+    for wrong in (("--k", "0"), ("--seconds", "61"), ("--depth", "2")):
+        refused = command("paths", "dataset:shop:orders", "dataset:shop:report", *wrong, folder=folder)
+        assert (refused.returncode, wrong[0] in refused.stderr) == (2, True)
 
 
 def test_search_finds_parts_of_names(folder: Path) -> None:
