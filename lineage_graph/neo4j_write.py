@@ -148,9 +148,14 @@ class Writer:
 
     def _columns(self, changes: Changes) -> None:
         self._send("upsert_columns", self._new_columns(changes))
+        written = {digest for (output, digest) in changes.uses if elements.use_key(output, digest) in self._before}
         self._send(
             "upsert_mappings",
-            ({"key": digest, "content": packing.pack_mapping(m)} for digest, m in changes.mappings.items()),
+            (
+                {"key": digest, "content": packing.pack_mapping(mapping)}
+                for digest, mapping in changes.mappings.items()
+                if digest not in written
+            ),
         )
         schemas = []
         for (dataset, digest), (schema, evidence) in changes.schemas.items():
@@ -212,6 +217,8 @@ class Writer:
     # -- what is current
 
     def _current(self, changes: Changes) -> None:
+        first_used = self._first_used(changes)
+        flows = {digest: flow for digest, flow in changes.flows.items() if digest in first_used}
         self._send(
             "upsert_flows",
             (
@@ -221,17 +228,15 @@ class Writer:
                     "job": elements.job_key(flow.job),
                     "content": packing.pack_flow(flow),
                 }
-                for digest, flow in changes.flows.items()
-                if any(use is not None and key[1] == digest for key, use in changes.uses.items())
+                for digest, flow in flows.items()
             ),
         )
-        new_flows = {digest for (_, digest), use in changes.uses.items() if use is not None and digest in changes.flows}
         self._send(
             "link_sources_to_flows",
             (
                 {"start": elements.dataset_key(source), "end": elements.flow_key(digest), "rule": rule}
-                for digest in new_flows
-                for source, rule in changes.flows[digest].sources
+                for digest, flow in flows.items()
+                for source, rule in flow.sources
             ),
         )
         outputs, writes = [], []
@@ -254,6 +259,14 @@ class Writer:
         self._send("upsert_writes", writes)
         self._evidence(changes)
         self._marks(changes)
+
+    def _first_used(self, changes: Changes) -> set[str]:
+        """Digests of flows and mappings that some output is first reported with."""
+        return {
+            digest
+            for (output, digest), use in changes.uses.items()
+            if use is not None and elements.use_key(output, digest) not in self._before
+        }
 
     def _evidence(self, changes: Changes) -> None:
         evidence: list[Row] = []
